@@ -2,7 +2,8 @@
 """A private PostgreSQL server, with a database for each hub.
 
 `tests/node/postgres.py [COMMAND …]` starts one, and runs a command with the URL of an empty database
-in ENDSEAL_HUB_DATABASE: a shell, if there is none.
+in ENDSEAL_HUB_DATABASE: a shell, if there is none. `tests/node/postgres.py cargo test --workspace
+--test hub` runs the tests of the hub over PostgreSQL.
 """
 
 import atexit
@@ -187,7 +188,11 @@ class Server:
 
 def main():
     server = Server()
-    environment = os.environ | {"ENDSEAL_HUB_DATABASE": server.url(server.create())}
+    environment = os.environ | {
+        "ENDSEAL_HUB_DATABASE": server.url(server.create()),
+        # The tests of the hub make databases.
+        "ENDSEAL_TEST_POSTGRES": f"postgres://postgres@{str(server.folder).replace('/', '%2F')}:{server.port}",
+    }
     words = sys.argv[1:] or [os.environ.get("SHELL", "sh")]
     return subprocess.run(words, env=environment, check=False).returncode
 

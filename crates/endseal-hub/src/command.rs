@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Expire,
     /// Adopt what other processes have changed.
     Reload,
+    /// Adopt the bytes that wait in all mailboxes, by the identities of the senders.
+    Totals(Vec<([u8; 32], u64)>),
     /// Write to the database without changing anything, and report once the write is durable.
     Probe(oneshot::Sender<()>),
 }

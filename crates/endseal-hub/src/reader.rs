@@ -1,10 +1,12 @@
-//! The thread that reads mailboxes while the writer works.
+//! The threads that read while the writer works: one reads mailboxes, the other one what takes
+//! longer.
 
 use std::thread;
 
 use endseal_crypto::peer_id::PeerId;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::command::Command;
 use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::store::{Delivery, DeviceRow, HubReader, StorageError, StoreState};
@@ -15,13 +17,24 @@ const WAITING: usize = 1_024;
 /// Devices that are looked up at a time.
 const DEVICES: usize = 1_000;
 
-/// A request to the reader.
+/// The readers of a hub.
+#[derive(Clone)]
+pub(crate) struct Readers {
+    /// For what a connection waits for.
+    pub(crate) mailboxes: mpsc::Sender<Read>,
+    /// For what reads whole tables.
+    pub(crate) surveys: mpsc::Sender<Read>,
+}
+
+/// A request to a reader.
 pub(crate) enum Read {
     Frames(Fetch),
     /// Read the registration of a peer into the directory.
     Device(PeerId, oneshot::Sender<Result<(), StorageError>>),
     /// Read the registrations of all connected peers into the directory.
     Refresh,
+    /// Read what waits of each person, and send it to the writer.
+    Totals(mpsc::WeakSender<Command>),
     State(oneshot::Sender<Result<StoreState, StorageError>>),
 }
 
@@ -59,6 +72,16 @@ pub(crate) fn start(
                         }
                     }
                 }
+                Read::Totals(writer) => match reader.totals() {
+                    Ok(totals) => {
+                        if let Some(writer) = writer.upgrade() {
+                            drop(writer.blocking_send(Command::Totals(totals)));
+                        }
+                    }
+                    Err(cause) => {
+                        tracing::warn!(target: "hub", %cause, "what waits cannot be counted");
+                    }
+                },
                 Read::State(answer) => drop(answer.send(reader.state())),
             }
         }

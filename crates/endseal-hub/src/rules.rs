@@ -264,6 +264,7 @@ fn add_peers(command: &Command, peers: &mut Vec<PeerId>) {
         | Command::Recover { .. }
         | Command::Expire
         | Command::Reload
+        | Command::Totals(_)
         | Command::Probe(_) => {}
     }
 }

@@ -40,7 +40,7 @@ use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::limits::HubLimits;
 use crate::metrics::Metrics;
-use crate::reader::{self, Read};
+use crate::reader::{self, Read, Readers};
 use crate::store::{HubStore, StorageError};
 use crate::writer;
 
@@ -80,7 +80,7 @@ pub(crate) struct ServiceState {
     pub(crate) peer_id: PeerId,
     pub(crate) address: CurrentAddress,
     pub(crate) commands: mpsc::Sender<Command>,
-    pub(crate) reads: mpsc::Sender<Read>,
+    pub(crate) reads: Readers,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) budgets: Arc<Budgets>,
     pub(crate) directory: Directory,
@@ -121,10 +121,15 @@ impl Hub {
                 return Err(StorageError::Retired.into());
             }
             store.transact(&mut |transaction| transaction.claim(&hub))?;
-            let reads = reader::start(store.reader()?, directory.clone())?;
+            let mut surveyor = store.reader()?;
+            let totals = surveyor.totals()?;
+            let reads = Readers {
+                mailboxes: reader::start(store.reader()?, directory.clone())?,
+                surveys: reader::start(surveyor, directory.clone())?,
+            };
             let (known, reading) = (directory.clone(), reads.clone());
             let (of_all, counted) = (Arc::clone(&budgets), Arc::clone(&metrics));
-            let commands = writer::start(store, limits, known, counted, of_all, reading)?;
+            let commands = writer::start(store, limits, known, counted, of_all, reading, totals)?;
             Ok::<_, ServeError>((reads, commands))
         };
         // A store may wait for a runtime of its own, which needs a thread without one.
@@ -159,14 +164,11 @@ impl Hub {
         transport.connection_window = WHOLE_WINDOW;
         // An unregistered peer uses one exchange. The next one is there when it is registered.
         transport.first = Some(FirstWindow { bytes: FIRST_WINDOW, exchanges: 2 });
-        transport.resets = Some(match is_shared {
-            false => Box::default(),
+        transport.resets = match is_shared {
+            false => Some(Box::default()),
             // Each of the processes with the key has a name of its own.
-            true => {
-                let machine = rustix::system::uname();
-                format!("{} {address}", machine.nodename().to_string_lossy()).into_bytes().into()
-            }
-        });
+            true => process_name(address),
+        };
         let everybody = Accept::when(|_| true);
         let endpoint = Endpoint::bind_with(address, key, policy, everybody, transport)?;
         let accepting = tokio::spawn(accept(endpoint.clone(), service.clone())).abort_handle();
@@ -230,7 +232,7 @@ impl Hub {
 /// The sources of the metrics and of the answer to `/readyz`.
 #[derive(Clone)]
 struct Reports {
-    reads: mpsc::Sender<Read>,
+    reads: Readers,
     commands: mpsc::Sender<Command>,
     metrics: Arc<Metrics>,
     endpoint: Endpoint,
@@ -240,7 +242,7 @@ struct Reports {
 impl Reports {
     async fn text(&self) -> String {
         let (answer, answered) = oneshot::channel();
-        let state = match self.reads.send(Read::State(answer)).await {
+        let state = match self.reads.surveys.send(Read::State(answer)).await {
             Ok(()) => answered.await.ok(),
             Err(_) => None,
         };
@@ -340,7 +342,7 @@ async fn serve_connection(connection: Connection, service: ServiceState) {
 /// Reads the registration of a peer that has connected.
 async fn look_up(peer: PeerId, service: &ServiceState) -> Result<(), CloseCode> {
     let (answer, answered) = oneshot::channel();
-    let sent = service.reads.send(Read::Device(peer, answer)).await;
+    let sent = service.reads.mailboxes.send(Read::Device(peer, answer)).await;
     let found = sent.is_ok().then_some(answered);
     match found.ok_or(CloseCode::Busy)?.await {
         Ok(Ok(())) => Ok(()),
@@ -351,4 +353,12 @@ async fn look_up(peer: PeerId, service: &ServiceState) -> Result<(), CloseCode> 
         }
         Err(_) => Err(CloseCode::Done),
     }
+}
+
+/// Returns a name that no other process before the same database has. `None` if the machine has
+/// none of its own.
+fn process_name(address: SocketAddr) -> Option<Box<[u8]>> {
+    let machine = rustix::system::uname();
+    let machine = machine.nodename().to_str().ok().filter(|it| !it.starts_with("localhost"))?;
+    Some(format!("{machine} {address}").into_bytes().into())
 }

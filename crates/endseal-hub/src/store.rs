@@ -46,11 +46,13 @@ pub trait HubStore: Send + 'static {
         false
     }
 
+    /// Deletes what must not be used after a database was put back: one-time prekeys may have been
+    /// given out since, and invitations used. Owners publish new prekeys with their next visit.
+    /// Returns the numbers of deleted prekeys and invitations.
+    fn forget_single_use(&mut self) -> Result<(u64, u64), StorageError>;
+
     /// Returns the invitations that have uses left, ordered by name.
     fn invitations(&mut self) -> Result<Vec<OpenInvitation>, StorageError>;
-
-    /// Returns the bytes that wait in all mailboxes, by the identities of their senders.
-    fn totals(&mut self) -> Result<Vec<([u8; 32], u64)>, StorageError>;
 
     /// Compares counts and references of all rows. Returns a description of each fault.
     fn check(&mut self) -> Result<Vec<String>, StorageError>;
@@ -115,6 +117,9 @@ pub trait HubReader: Send {
 
     /// Returns the devices among these peers that the store knows.
     fn devices(&mut self, peers: &[PeerId]) -> Result<Vec<DeviceState>, StorageError>;
+
+    /// Returns the bytes that wait in all mailboxes, by the identities of their senders.
+    fn totals(&mut self) -> Result<Vec<([u8; 32], u64)>, StorageError>;
 
     /// Returns figures for the metrics.
     fn state(&mut self) -> Result<StoreState, StorageError>;

@@ -19,7 +19,7 @@ use crate::error::ServeError;
 use crate::expiry_clock::ExpiryClock;
 use crate::limits::HubLimits;
 use crate::metrics::Metrics;
-use crate::reader::Read;
+use crate::reader::{Read, Readers};
 use crate::rules::{Changes, Context, Deletion, DeletionReason, Device, Rules};
 use crate::store::{DeviceState, HubStore, Space, StorageError};
 
@@ -49,9 +49,9 @@ pub(crate) fn start(
     directory: Directory,
     metrics: Arc<Metrics>,
     budgets: Arc<Budgets>,
-    reads: mpsc::Sender<Read>,
+    reads: Readers,
+    totals: Vec<([u8; 32], u64)>,
 ) -> Result<mpsc::Sender<Command>, ServeError> {
-    let totals = store.totals()?.into_iter().collect();
     let mut noted = 0;
     let grace = limits.clock_grace;
     store.transact(&mut |transaction| {
@@ -70,12 +70,14 @@ pub(crate) fn start(
         needed: BTreeSet::new(),
         told: HashMap::new(),
         budgets,
-        totals,
+        waiting: totals.iter().map(|it| it.1).sum(),
+        totals: totals.into_iter().collect(),
         deletions: VecDeque::new(),
         metrics,
         clock,
         noted,
         reads,
+        commands: sender.downgrade(),
         is_stale: false,
         read_at: None,
         failures: Failures::default(),
@@ -101,13 +103,16 @@ struct Writer {
     budgets: Arc<Budgets>,
     /// Bytes that wait in all mailboxes, by the identities of the senders.
     totals: HashMap<[u8; 32], u64>,
+    /// Their sum.
+    waiting: u64,
     /// Frames that are to be deleted.
     deletions: VecDeque<Deletion>,
     metrics: Arc<Metrics>,
     clock: ExpiryClock,
     /// The time of the clock that the database has.
     noted: u64,
-    reads: mpsc::Sender<Read>,
+    reads: Readers,
+    commands: mpsc::WeakSender<Command>,
     /// True if another process has changed the database since totals were read.
     is_stale: bool,
     /// The time at which totals were last read again.
@@ -154,7 +159,16 @@ impl Writer {
             if let Err(cause) = self.reload(is_due) {
                 self.failed(&cause);
             }
-            batch.retain(|command| !matches!(command, Command::Reload));
+            batch.retain_mut(|command| match command {
+                Command::Reload => false,
+                Command::Totals(totals) => {
+                    // What was committed while they were read is adopted with the next ones.
+                    self.waiting = totals.iter().map(|it| it.1).sum();
+                    self.totals = totals.drain(..).collect();
+                    false
+                }
+                _ => true,
+            });
             let is_idle = batch.is_empty() && self.deletions.is_empty();
             has_work = if is_idle { self.shrink() } else { self.write(&mut batch) };
             // Everything else waits until there are commands again.
@@ -178,12 +192,14 @@ impl Writer {
             return Ok(());
         }
         // A full queue is read soon, and the next second comes.
-        let _ = self.reads.try_send(Read::Refresh);
+        let _ = self.reads.surveys.try_send(Read::Refresh);
         // Commands of the operator are rare; other hubs change the database all the time.
         let is_late = self.read_at.is_none_or(|at| at.elapsed() >= READ_TOTALS);
         if is_late || !self.store.is_shared() {
             self.read_at = Some(Instant::now());
-            self.totals = self.store.totals()?.into_iter().collect();
+            if self.store.is_shared() {
+                let _ = self.reads.surveys.try_send(Read::Totals(self.commands.clone()));
+            }
             self.drop_revoked()?;
             self.is_stale = false;
         }
@@ -205,7 +221,8 @@ impl Writer {
 
     /// Gives unused space back. Returns true if there is more of it.
     fn shrink(&mut self) -> bool {
-        let is_much = |it: Space| it.unused > KEPT_UNUSED && it.unused > it.used / 4;
+        let is_much =
+            |it: Space| it.unused > KEPT_UNUSED && it.used.is_some_and(|used| it.unused > used / 4);
         if !self.store.space().is_ok_and(is_much) {
             return false;
         }
@@ -265,6 +282,7 @@ impl Writer {
             told,
             budgets,
             totals,
+            waiting,
             deletions,
             directory,
             metrics,
@@ -312,6 +330,7 @@ impl Writer {
         for (sender, bytes) in changes.added {
             let total = totals.entry(sender).or_default();
             *total = total.saturating_add_signed(bytes);
+            *waiting = waiting.saturating_add_signed(bytes);
             if *total == 0 {
                 totals.remove(&sender);
             }
@@ -344,6 +363,7 @@ impl Writer {
         let HubLimits { database_bytes, reserve, .. } = self.limits;
         let room = match self.store.space() {
             Ok(Space { used, free, .. }) => {
+                let used = used.unwrap_or(self.waiting);
                 database_bytes.saturating_sub(used).min(free.saturating_sub(reserve))
             }
             // The transaction shows if the database can be written.
@@ -390,7 +410,7 @@ fn execute(
             rules.expire(expires.unwrap_or_default())?;
             Outcome::Expires
         }
-        Command::Reload => Outcome::Reloaded,
+        Command::Reload | Command::Totals(_) => Outcome::Reloaded,
         Command::Probe(_) => {
             rules.probe()?;
             Outcome::Probed
@@ -449,7 +469,11 @@ fn refuse(command: Command) {
         | Command::Find { answer, .. }
         | Command::Take { answer, .. }
         | Command::Recover { answer, .. } => drop(answer.send(Answer::Refused(refusal()))),
-        Command::Acknowledge { .. } | Command::Expire | Command::Reload | Command::Probe(_) => {}
+        Command::Acknowledge { .. }
+        | Command::Expire
+        | Command::Reload
+        | Command::Totals(_)
+        | Command::Probe(_) => {}
     }
 }
 

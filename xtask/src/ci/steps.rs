@@ -58,6 +58,7 @@ const SIGNER: &[&str] = &[
     "tests/children.py",
     "peers/go",
 ];
+const POSTGRES_TEST: &str = "python3 tests/node/postgres.py cargo test --workspace --test hub";
 const DEPLOY: &[&str] = &["deploy", "tests/deploy", "crates"];
 const NODE: &[&str] = &[
     "crates/endseal-service",
@@ -105,6 +106,9 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
     Ok(vec![
         build(BUILD, "the product and its tests compile", 30, &[], vec![build_all()]),
         build("test", "all tests, by README's command", 30, TESTED, vec![cargo(README_TEST)]),
+        build("test-postgres", "the hub's tests over PostgreSQL", 10, NODE, {
+            vec![program(POSTGRES_TEST)]
+        }),
         build("clippy", "no warnings, with std and without", 25, PRODUCT, clippy(&portable)),
         build("test-no-std", "the portable crates' tests without std", 20, PRODUCT, {
             test_no_std(&portable)

@@ -251,7 +251,7 @@ async fn fetch(
         bytes: credit.bytes.min(PAGE_BYTES),
         answer,
     };
-    service.reads.send(Read::Frames(fetch)).await.ok()?;
+    service.reads.mailboxes.send(Read::Frames(fetch)).await.ok()?;
     match answered.await.ok()? {
         Ok(page) => Some(page),
         Err(cause) => {

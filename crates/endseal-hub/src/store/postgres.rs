@@ -9,7 +9,7 @@ mod transaction;
 use core::fmt;
 use core::ops::Range;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use endseal_codec::frame::ReplayWindow;
 use endseal_crypto::peer_id::PeerId;
@@ -33,8 +33,6 @@ const VERSION: [u8; 4] = 1_u32.to_be_bytes();
 const SCHEMA_LOCK: i64 = 0x6568_7562;
 /// Times that a transaction is repeated which has met another one.
 const REPEATS: u32 = 8;
-/// Time for which the sum of what waits is not read again.
-const SPACE: Duration = Duration::from_secs(5);
 
 /// The database of a hub on a PostgreSQL server.
 pub struct PostgresStore {
@@ -43,7 +41,6 @@ pub struct PostgresStore {
     link: Option<Link>,
     /// Numbers of messages that this process may use.
     numbers: Range<i64>,
-    space: Option<(Instant, Space)>,
     announcements: Option<mpsc::Sender<DeviceRow>>,
     /// True if the database was copied to another one.
     is_retired: bool,
@@ -70,7 +67,6 @@ impl PostgresStore {
             server,
             link: None,
             numbers: 0..0,
-            space: None,
             announcements: None,
             is_retired: false,
         };
@@ -132,21 +128,14 @@ impl PostgresStore {
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         self.connect()?;
-        let Self { runtime, link: Some(link), numbers, space, .. } = self else {
+        let Self { runtime, link: Some(link), numbers, .. } = self else {
             return Err(StorageError::Format("there is no connection"));
         };
         runtime.block_on(link.client.batch_execute("BEGIN"))?;
         let mut transaction = PostgresTransaction::new(runtime, link, numbers);
         let done = work(&mut transaction).and_then(|()| transaction.flush());
         match done {
-            Ok(()) => {
-                let added = transaction.added;
-                runtime.block_on(link.client.batch_execute("COMMIT"))?;
-                if let Some((_, space)) = space {
-                    space.used = space.used.saturating_add_signed(added);
-                }
-                Ok(())
-            }
+            Ok(()) => Ok(runtime.block_on(link.client.batch_execute("COMMIT"))?),
             Err(cause) => {
                 if runtime.block_on(link.client.batch_execute("ROLLBACK")).is_err() {
                     self.link = None;
@@ -246,11 +235,11 @@ impl HubStore for PostgresStore {
         })
     }
 
-    fn totals(&mut self) -> Result<Vec<([u8; 32], u64)>, StorageError> {
+    fn forget_single_use(&mut self) -> Result<(u64, u64), StorageError> {
         self.run(async |link| {
-            let sql = "SELECT sender, sum(bytes)::bigint FROM share GROUP BY sender";
-            let total = |row: &Row| Ok((bytes(row, 0)?, unsigned(row, 1)?));
-            link.query(sql, &[]).await?.iter().map(total).collect()
+            let prekeys = link.execute("DELETE FROM prekey WHERE one_time = 1", &[]).await?;
+            let invitations = link.execute("DELETE FROM invitation WHERE uses > 0", &[]).await?;
+            Ok((prekeys, invitations))
         })
     }
 
@@ -280,22 +269,9 @@ impl HubStore for PostgresStore {
         }
     }
 
-    /// The space that is used is what waits: deleted rows are used again, and the server does not
-    /// tell how much its disk has left.
+    /// Deleted rows are used again, and the server does not tell how much its disk has left.
     fn space(&mut self) -> Result<Space, StorageError> {
-        if let Some((at, space)) = self.space
-            && at.elapsed() < SPACE
-        {
-            return Ok(space);
-        }
-        let space = self.run(async |link| {
-            let sql = "SELECT coalesce(sum(bytes), 0)::bigint FROM share";
-            let row = link.query_opt(sql, &[]).await?;
-            let used = row.map_or(Ok(0), |row| unsigned(&row, 0))?;
-            Ok(Space { used, unused: 0, free: u64::MAX })
-        })?;
-        self.space = Some((Instant::now(), space));
-        Ok(space)
+        Ok(Space { used: None, unused: 0, free: u64::MAX })
     }
 
     fn shrink(&mut self) -> Result<(), StorageError> {

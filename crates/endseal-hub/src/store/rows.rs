@@ -122,8 +122,8 @@ pub struct Deleted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "figures that stores of others have")]
 pub struct Space {
-    /// Bytes of the database that hold rows.
-    pub used: u64,
+    /// Bytes of the database that hold rows. `None` if only what waits is known.
+    pub used: Option<u64>,
     /// Bytes of the database that hold none and are not given back to the file system yet.
     pub unused: u64,
     /// Bytes that the file system has left for it.

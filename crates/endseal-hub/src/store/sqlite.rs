@@ -129,20 +129,6 @@ impl SqliteStore {
     pub fn into_one_file(self) -> Result<(), StorageError> {
         Ok(self.connection.pragma_update(None, "journal_mode", "DELETE")?)
     }
-
-    /// Deletes what must not be used after a database was put back: one-time prekeys may have been
-    /// given out since, and invitations used. Owners publish new prekeys with their next visit.
-    /// Returns the numbers of deleted prekeys and invitations.
-    ///
-    /// # Errors
-    /// [`StorageError`] if the database cannot be written.
-    pub fn forget_single_use(&mut self) -> Result<(usize, usize), StorageError> {
-        let transaction = self.connection.transaction()?;
-        let prekeys = transaction.execute("DELETE FROM prekey WHERE one_time = 1", [])?;
-        let invitations = transaction.execute("DELETE FROM invitation WHERE uses > 0", [])?;
-        transaction.commit()?;
-        Ok((prekeys, invitations))
-    }
 }
 
 fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StorageError> {
@@ -231,11 +217,12 @@ impl HubStore for SqliteStore {
         Ok(invitations.collect::<Result<_, _>>()?)
     }
 
-    fn totals(&mut self) -> Result<Vec<([u8; 32], u64)>, StorageError> {
-        let sql = "SELECT sender, sum(bytes) FROM share GROUP BY sender";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let totals = statement.query_map([], |row| Ok((bytes(row, 0)?, unsigned(row, 1)?)))?;
-        Ok(totals.collect::<Result<_, _>>()?)
+    fn forget_single_use(&mut self) -> Result<(u64, u64), StorageError> {
+        let transaction = self.connection.transaction()?;
+        let prekeys = transaction.execute("DELETE FROM prekey WHERE one_time = 1", [])?;
+        let invitations = transaction.execute("DELETE FROM invitation WHERE uses > 0", [])?;
+        transaction.commit()?;
+        Ok((prekeys as u64, invitations as u64))
     }
 
     fn check(&mut self) -> Result<Vec<String>, StorageError> {
@@ -265,7 +252,11 @@ impl HubStore for SqliteStore {
             statement.query_row([], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
         let system = rustix::fs::statvfs(&self.path)
             .map_err(|_| StorageError::Format("the space of its file system is not known"))?;
-        Ok(Space { used, unused, free: system.f_bavail.saturating_mul(system.f_frsize) })
+        Ok(Space {
+            used: Some(used),
+            unused,
+            free: system.f_bavail.saturating_mul(system.f_frsize),
+        })
     }
 
     fn shrink(&mut self) -> Result<(), StorageError> {

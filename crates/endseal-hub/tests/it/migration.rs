@@ -56,7 +56,9 @@ async fn a_database_moves_to_another_engine_and_back() {
         world.start();
         alice.reconnect(&world).await;
         bob.reconnect(&world).await;
-        let Answer::Welcome(welcome) = alice.ask(Request::Hello(Hello { version: 1 })).await else {
+        let Answer::Welcome(welcome) =
+            alice.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await
+        else {
             panic!()
         };
         assert_eq!(welcome.sequence, Some(sequence));

@@ -75,7 +75,7 @@ async fn what_one_hub_revokes_another_refuses() {
     let answer = first.ask(Request::Publish(Publish { person, ..Publish::default() })).await;
     assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
     // Its next request is refused at once, and its subscription ends within seconds.
-    let answer = second.ask(Request::Hello(Hello { version: 1 })).await;
+    let answer = second.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await;
     assert!(matches!(&answer, Answer::Refused(it) if it.code == Code::REVOKED), "{answer:?}");
     let ended = timeout(Duration::from_secs(5), exchange.receive()).await.expect("it ends");
     assert!(matches!(&ended, Some(Answer::Refused(it)) if it.code == Code::REVOKED), "{ended:?}");

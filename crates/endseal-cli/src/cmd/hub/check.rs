@@ -18,7 +18,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut store = args.place.store(ctx)?;
     let wrong = store.check().map_err(|error| place::storage(&error))?;
     let list = wrong.iter().map(|fault| Value::from(fault.as_str())).collect();
-    let json = json::object([("faults", Value::Array(list))]);
+    let json = json::object([("findings", Value::Array(list))]);
     let text = match wrong.as_slice() {
         [] => "the database is whole\n".to_owned(),
         faults => faults.join("\n") + "\n",

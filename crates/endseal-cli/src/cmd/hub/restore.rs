@@ -7,7 +7,7 @@ use endseal_hub::{HubStore as _, SqliteStore};
 use endseal_node::FileError;
 
 use super::backup::Part;
-use super::place::{self, Place};
+use super::place::{self, Folder, Place};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
@@ -20,21 +20,27 @@ use crate::json;
 /// who were removed after it are back: look at endseal hub people.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// A file that endseal hub backup wrote
-    file: PathBuf,
+    /// A file that endseal hub backup wrote; with PostgreSQL none, after pg_restore
+    file: Option<PathBuf>,
     #[command(flatten)]
     place: Place,
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let folder = args.place.open(ctx)?;
+    if !folder.has_file() {
+        return restored(&args.place, &folder, args.file.is_some(), ctx);
+    }
+    let Some(file) = &args.file else {
+        return Err(Failure::usage("the file of endseal hub backup is missing"));
+    };
     let database = folder.database()?;
     let _occupied = folder.occupy()?;
     let part = Part::create(&database)?;
-    let copied = fs::copy(&args.file, &part.0);
-    copied.map_err(|source| FileError::io("read", &args.file, source))?;
+    let copied = fs::copy(file, &part.0);
+    copied.map_err(|source| FileError::io("read", file, source))?;
     let refuse = |cause: &str| {
-        let text = format!("'{}' is no backup of a hub: {cause}", args.file.display());
+        let text = format!("'{}' is no backup of a hub: {cause}", file.display());
         Failure::new(Kind::Refused, text)
     };
     let (prekeys, invitations, devices) = {
@@ -61,6 +67,23 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
     }
     part.replace(&database)?;
+    Ok(outcome(devices, prekeys, invitations))
+}
+
+/// Drops what must not be used after PostgreSQL's own tools have put the database back.
+fn restored(place: &Place, folder: &Folder, has_file: bool, ctx: &Ctx) -> Result<Outcome, Failure> {
+    if has_file {
+        let text = "a database in PostgreSQL is put back by pg_restore";
+        return Err(Failure::usage(text).hint("then run endseal hub restore without a file"));
+    }
+    let mut store = place.store_of(folder, ctx)?;
+    let failed = |error| place::storage(&error);
+    let (prekeys, invitations) = store.forget_single_use().map_err(failed)?;
+    let devices = store.devices().map_err(failed)?.len();
+    Ok(outcome(devices, prekeys, invitations))
+}
+
+fn outcome(devices: usize, prekeys: u64, invitations: u64) -> Outcome {
     let text = format!(
         "{devices} devices; {prekeys} prekeys and {invitations} invitations were dropped\n"
     );
@@ -69,5 +92,5 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("dropped_prekeys", prekeys.into()),
         ("dropped_invitations", invitations.into()),
     ]);
-    Ok(Outcome::new(text, json))
+    Outcome::new(text, json)
 }

@@ -2,8 +2,9 @@
 
 use endseal_crypto::peer_id::PeerId;
 use tokio::runtime::Runtime;
+use tokio_postgres::Row;
 
-use super::link::{Link, Server, column, unsigned};
+use super::link::{Link, Server, bytes, column, unsigned};
 use super::{device, runtime};
 use crate::store::{Delivery, DeviceRow, DeviceState, HubReader, StorageError, StoreState, signed};
 
@@ -54,9 +55,9 @@ impl HubReader for PostgresReader {
         device: DeviceRow,
         after: u64,
         frames: u64,
-        bytes: u64,
+        length: u64,
     ) -> Result<Vec<Delivery>, StorageError> {
-        let (after, frames, bytes) = (signed(after), signed(frames), signed(bytes));
+        let (after, frames, length) = (signed(after), signed(frames), signed(length));
         self.run(async |link| {
             let sql = "SELECT position, slot, frame FROM (
                 SELECT position, slot, message, sum(size) OVER (ORDER BY position) - size AS before
@@ -64,7 +65,7 @@ impl HubReader for PostgresReader {
                         WHERE device = $1 AND position > $2 ORDER BY position LIMIT $3) AS page
                 ) AS sized JOIN message ON message.id = sized.message
                 WHERE before < $4::bigint ORDER BY position";
-            let rows = link.query(sql, &[&device.0, &after, &frames, &bytes]).await?;
+            let rows = link.query(sql, &[&device.0, &after, &frames, &length]).await?;
             let delivery = |row| {
                 let (slot, frame) = (column(row, 1)?, column(row, 2)?);
                 Ok(Delivery { position: unsigned(row, 0)?, slot, frame })
@@ -78,6 +79,14 @@ impl HubReader for PostgresReader {
         self.run(async |link| {
             let sql = concat!(super::device_columns!(), " FROM device WHERE peer = ANY($1)");
             link.query(sql, &[&peers]).await?.iter().map(device).collect()
+        })
+    }
+
+    fn totals(&mut self) -> Result<Vec<([u8; 32], u64)>, StorageError> {
+        self.run(async |link| {
+            let sql = "SELECT sender, sum(bytes)::bigint FROM share GROUP BY sender";
+            let total = |row: &Row| Ok((bytes(row, 0)?, unsigned(row, 1)?));
+            link.query(sql, &[]).await?.iter().map(total).collect()
         })
     }
 

@@ -61,8 +61,6 @@ pub(super) struct PostgresTransaction<'s> {
     /// Numbers of messages that this process may use.
     pub(super) numbers: &'s mut Range<i64>,
     unwritten: Unwritten,
-    /// Change of the bytes that wait.
-    pub(super) added: i64,
 }
 
 impl<'s> PostgresTransaction<'s> {
@@ -71,7 +69,7 @@ impl<'s> PostgresTransaction<'s> {
         link: &'s mut Link,
         numbers: &'s mut Range<i64>,
     ) -> Self {
-        Self { runtime, link, numbers, unwritten: Unwritten::default(), added: 0 }
+        Self { runtime, link, numbers, unwritten: Unwritten::default() }
     }
 
     fn query(
@@ -294,7 +292,6 @@ impl HubTransaction for PostgresTransaction<'_> {
     }
 
     fn change_shares(&mut self, changes: &[ShareChange]) -> Result<(), StorageError> {
-        self.added += changes.iter().map(|it| it.bytes).sum::<i64>();
         self.unwritten.shares.extend_from_slice(changes);
         Ok(())
     }

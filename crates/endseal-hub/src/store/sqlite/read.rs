@@ -3,7 +3,7 @@
 use endseal_crypto::peer_id::PeerId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{DEVICE, device, unsigned};
+use super::{DEVICE, bytes, device, unsigned};
 use crate::store::{Delivery, DeviceRow, DeviceState, HubReader, StorageError, StoreState, signed};
 
 pub(super) struct SqliteReader(pub(super) Connection);
@@ -40,6 +40,13 @@ impl HubReader for SqliteReader {
             .iter()
             .map(|peer| Ok(statement.query_row([&peer.as_bytes()[..]], device).optional()?));
         found.filter_map(Result::transpose).collect()
+    }
+
+    fn totals(&mut self) -> Result<Vec<([u8; 32], u64)>, StorageError> {
+        let sql = "SELECT sender, sum(bytes) FROM share GROUP BY sender";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let totals = statement.query_map([], |row| Ok((bytes(row, 0)?, unsigned(row, 1)?)))?;
+        Ok(totals.collect::<Result<_, _>>()?)
     }
 
     fn state(&mut self) -> Result<StoreState, StorageError> {
