@@ -581,7 +581,7 @@ def backups_are_made_by_pg_dump(world):
     fails(world.owner.run("hub", "backup", file), 1, "pg_dump")
     assert not file.exists()
     file.write_bytes(b"")
-    fails(world.owner.run("hub", "restore", file), 1, "pg_restore")
+    fails(world.owner.run("hub", "restore", file), 2, "pg_restore")
 
 
 @check_of("postgres")
