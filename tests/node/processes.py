@@ -207,7 +207,9 @@ class Hub:
         self.words, self.log, self.inside = words, log, inside
         self.stopping, self.balancer, self.lock = False, None, threading.Lock()
         if ENGINE.processes == 1:
-            self.servings = [Serving(self, 0, address)]
+            # The address is a part of the key of stateless resets with PostgreSQL.
+            is_any = ENGINE.name == "postgres" and address.endswith(":0")
+            self.servings = [Serving(self, 0, free_address() if is_any else address)]
         else:
             addresses = [free_address() for _ in range(ENGINE.processes)]
             self.servings = [Serving(self, *numbered) for numbered in enumerate(addresses)]
