@@ -67,6 +67,9 @@ class Sqlite:
         """Files of databases beside the folders of hubs."""
         return []
 
+    def close(self):
+        """Stops what runs for the engine."""
+
 
 class Postgres:
     """A database for each hub, which any number of processes serve."""
@@ -82,10 +85,12 @@ class Postgres:
         return self.names[folder]
 
     def serve(self, folder, number):
-        # Both ways to a server, and both ways to give its URL.
+        # Both ways to a server.
+        name = self.database(folder)
         if number % 2 == 0:
-            return ["--database", self.server.url(self.database(folder))], {}
-        return [], self.environment(folder)
+            return ["--database", self.server.url(name)], {}
+        password = {"PGPASSWORD": self.server.password}
+        return ["--database", self.server.url_by_tcp(name)], password
 
     def environment(self, folder):
         return {"ENDSEAL_HUB_DATABASE": self.server.url_with_password(self.database(folder))}
@@ -125,6 +130,9 @@ class Postgres:
 
     def files(self):
         return self.server.files()
+
+    def close(self):
+        self.server.remove()
 
 
 def chosen(name, processes):

@@ -173,8 +173,11 @@ class Server:
         """The URL by the Unix socket, which needs no password."""
         return f"postgres://{OWNER}@{str(self.folder).replace('/', '%2F')}:{self.port}/{name}"
 
+    def url_by_tcp(self, name):
+        """The URL by TCP, which needs the password."""
+        return f"postgres://{OWNER}@127.0.0.1:{self.port}/{name}"
+
     def url_with_password(self, name):
-        """The URL by TCP."""
         return f"postgres://{OWNER}:{self.password}@127.0.0.1:{self.port}/{name}"
 
     def files(self):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -136,6 +137,13 @@ class Person:
         return ran
 
 
+def free_address():
+    """An address of this machine that is free. A process has the same one after a restart."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return "{}:{}".format(*probe.getsockname())
+
+
 class Serving:
     """One process of a hub, the first of which has the number 0."""
 
@@ -199,10 +207,12 @@ class Hub:
         self.words, self.log, self.inside = words, log, inside
         self.stopping, self.balancer, self.lock = False, None, threading.Lock()
         if ENGINE.processes == 1:
-            self.servings = [Serving(self, 0, address)]
+            # The address is a part of the key of stateless resets with PostgreSQL.
+            is_any = ENGINE.name == "postgres" and address.endswith(":0")
+            self.servings = [Serving(self, 0, free_address() if is_any else address)]
         else:
-            numbers = range(ENGINE.processes)
-            self.servings = [Serving(self, number, "127.0.0.1:0") for number in numbers]
+            addresses = [free_address() for _ in range(ENGINE.processes)]
+            self.servings = [Serving(self, *numbered) for numbered in enumerate(addresses)]
         # The first one makes the key.
         for one in self.servings:
             one.start()

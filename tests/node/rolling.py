@@ -15,12 +15,14 @@ from processes import engine
 # Pairs of people who visit the hub, and of people who stay connected.
 VISITORS, CONNECTED = 2, 3
 ROUNDS = 2
-# Seconds between two restarts, and for which visits may fail or a text may be on its way: with
-# SIGTERM, and with SIGKILL, after which nodes wait for a packet for 30 s.
-PAUSE, BOUND, KILLED_BOUND = 3, 3, 36
+# Seconds between two restarts, and for which visits may fail or a text may be on its way, by SIGTERM.
+PAUSE, BOUND = 3, 3
+# By SIGKILL, nodes wait for a packet for 10 s. The next process is killed after that, as otherwise a
+# text can meet two killed processes: its sender's and its receiver's.
+KILLED_PAUSE, KILLED_BOUND = 13, 13
 
 
-def rolled(binary, folder, is_killed, bound):
+def rolled(binary, folder, is_killed, pause, bound):
     load = Load(binary, folder, VISITORS, CONNECTED)
     restarts, slowest = 0, 0
     try:
@@ -31,7 +33,7 @@ def rolled(binary, folder, is_killed, bound):
                 load.hub.renew(number, is_killed)
                 slowest = max(slowest, time.monotonic() - started)
                 restarts += 1
-                time.sleep(PAUSE)
+                time.sleep(pause)
         load.close()
         how = "SIGKILL" if is_killed else "SIGTERM"
         print(f"{engine().processes} processes, {restarts} restarts by {how}, each up to {slowest:.1f} s")
@@ -45,5 +47,5 @@ def rolled(binary, folder, is_killed, bound):
 
 
 def run(binary, folder):
-    failed = rolled(binary, folder / "upgraded", False, BOUND)
-    return rolled(binary, folder / "crashed", True, KILLED_BOUND) or failed
+    failed = rolled(binary, folder / "upgraded", False, PAUSE, BOUND)
+    return rolled(binary, folder / "crashed", True, KILLED_PAUSE, KILLED_BOUND) or failed

@@ -57,6 +57,9 @@ def sizes(binary, folder):
         join(people[2:])
         after = stopped()
         print(f"a device: {(after - before) / DEVICES / 1_024:.0f} KiB of the database")
+        if engine().name == "postgres":
+            rows = "SELECT count(*), avg(length(bundle))::int FROM prekey"
+            print(f"  prekeys and their bytes: {engine().server.sql(rows, engine().database(folder))[0]}")
         hub = Hub(binary, folder, NoKiller(), hub.address, hub.words)
         alice, bob = people[:2]
         for person, other in ((alice, bob), (bob, alice)):
@@ -171,7 +174,9 @@ def rates(binary, attacker, folder, pairs):
 def run(binary, folder):
     attacker = os.environ.get("ATTACKER") or binary.parent / "examples" / "attacker"
     version = subprocess.run([binary, "--version"], env=clean_environment(), capture_output=True, text=True)
-    print(f"{version.stdout.strip()}, {engine().name}, {engine().processes} processes, {os.cpu_count()} cores")
+    print(
+        f"{version.stdout.strip()}, {engine().name}, {engine().processes} processes, {os.cpu_count()} cores"
+    )
     sizes(binary, folder / "sizes")
     for count in IDLE:
         idle(binary, attacker, folder / f"idle{count}", count)

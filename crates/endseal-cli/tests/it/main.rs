@@ -29,6 +29,7 @@ mod newcomer;
 mod nostr;
 mod nostr_app;
 mod nostr_bunker;
+mod operate;
 mod passphrases;
 mod path;
 mod peers;
