@@ -121,16 +121,13 @@ impl Hub {
                 return Err(StorageError::Retired.into());
             }
             store.transact(&mut |transaction| transaction.claim(&hub))?;
-            let mut surveyor = store.reader()?;
-            let totals = surveyor.totals()?;
             let reads = Readers {
                 mailboxes: reader::start(store.reader()?, directory.clone())?,
-                surveys: reader::start(surveyor, directory.clone())?,
+                surveys: reader::start(store.reader()?, directory.clone())?,
             };
             let (known, reading) = (directory.clone(), reads.clone());
             let (of_all, counted) = (Arc::clone(&budgets), Arc::clone(&metrics));
-            let commands =
-                writer::start(store, limits, known, counted, of_all, reading, totals, adopting)?;
+            let commands = writer::start(store, limits, known, counted, of_all, reading, adopting)?;
             Ok::<_, ServeError>((reads, commands))
         };
         // A store may wait for a runtime of its own, which needs a thread without one.
@@ -351,8 +348,11 @@ async fn look_up(peer: PeerId, service: &ServiceState) -> Result<(), CloseCode> 
 }
 
 /// Returns a name that no other process before the same database has. `None` if the machine has
-/// none of its own.
+/// none of its own, or the port is not known.
 fn process_name(address: SocketAddr) -> Option<Box<[u8]>> {
+    if address.port() == 0 {
+        return None;
+    }
     let machine = rustix::system::uname();
     let machine = machine.nodename().to_str().ok().filter(|it| !it.starts_with("localhost"))?;
     Some(format!("{machine} {address}").into_bytes().into())

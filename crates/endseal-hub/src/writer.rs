@@ -51,9 +51,9 @@ pub(crate) fn start(
     metrics: Arc<Metrics>,
     budgets: Arc<Budgets>,
     reads: Readers,
-    totals: Vec<([u8; 32], u64)>,
     address: CurrentAddress,
 ) -> Result<mpsc::Sender<Command>, ServeError> {
+    let totals = store.reader()?.totals()?;
     let (mut noted, mut quotas) = (0, HashMap::new());
     let grace = limits.clock_grace;
     store.transact(&mut |transaction| {

@@ -53,7 +53,7 @@ fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
     }
 }
 
-/// Visits the hub until a visit tells of a move. The hub reads its note once in ten seconds.
+/// Visits the hub until a visit tells of a move. The hub reads its note once a second.
 #[track_caller]
 fn sync_until_told(person: &Person<'_>) -> String {
     let end = Instant::now() + TIMEOUT;
@@ -179,7 +179,7 @@ fn addresses_that_cannot_be_used_are_refused() {
     let note = note.unwrap();
     open("owner").transact(&mut |it| it.set_address_note(&note)).unwrap();
     owner.run(&["hub", "move"]).fails(4, "from another hub");
-    sleep(Duration::from_secs(13));
+    sleep(Duration::from_secs(3));
     assert!(!alice.run(&["sync"]).ok().err.contains("the hub "));
     let log = stop(hub);
     assert!(log.contains("the address note cannot be used"), "{log}");
