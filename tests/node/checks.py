@@ -321,7 +321,7 @@ def another_program_uses_a_running_node(world):
     up = subprocess.Popen(command, env=clean_environment(), stdout=subprocess.PIPE)
     try:
         assert up.stdout.readline().startswith(b"endseal up runs")
-        api, text = Api(world.folder / "alice"), "by\u00e9 \U0001f511 \"api\"\n"
+        api, text = Api(world.folder / "alice"), 'by\u00e9 \U0001f511 "api"\n'
         version = api.call("version")["result"]
         assert version["api"] == 1 and version["program"].startswith("endseal "), version
         with_bob = {"with": world.identities["bob"], "limit": 256}

@@ -2,7 +2,7 @@
 upgrade, and then by SIGKILL, as a crash.
 
 No text is lost or comes twice, and texts of a sender arrive in their order. At an upgrade no person is
-without the hub for longer than 3 s. A killed process tells its nodes nothing, and the balancer sends
+without the hub for longer than 5 s. A killed process tells its nodes nothing, and the balancer sends
 their packets to another one, which does not know their connections: they notice when the time is over
 in which they get no packet.
 """
@@ -16,7 +16,9 @@ from processes import engine
 VISITORS, CONNECTED = 2, 3
 ROUNDS = 2
 # Seconds between two restarts, and for which visits may fail or a text may be on its way, by SIGTERM.
-PAUSE, BOUND = 3, 3
+# A node doubles its wait with each refusal until a connection has lasted for 10 s, so that a node of
+# several restarted processes waits longer than at the first one.
+PAUSE, BOUND = 3, 5
 # By SIGKILL, nodes wait for a packet for 10 s. The next process is killed after that, as otherwise a
 # text can meet two killed processes: its sender's and its receiver's.
 KILLED_PAUSE, KILLED_BOUND = 13, 13
