@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::PersonRecord;
-use endseal_transport::{Backoff, CloseCode};
+use endseal_transport::{Backoff, CloseCode, Closed};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::dialer::{DialError, Dialed};
@@ -41,7 +41,9 @@ pub(super) async fn stay_connected(
                 let begin = Instant::now();
                 let hub = HubClient::new(&connection, options.timeout).at(&addresses);
                 let ended = stay(&hub, engine, own, options, state).await;
-                if begin.elapsed() > WORKED {
+                // A hub that is restarted has said so.
+                let was_told = connection.close_reason() == Some(Closed::ByPeer(CloseCode::Done));
+                if begin.elapsed() > WORKED || was_told {
                     failures = 0;
                 }
                 if let Some(endpoint) = state.endpoint() {
