@@ -21,7 +21,7 @@ use crate::s3::listen;
 pub(crate) fn serve(arguments: &[OsString]) -> Result<Infallible, Failure> {
     let database = arguments.first().ok_or("which database?")?;
     listen::runtime()?.block_on(async {
-        let store = SqliteStore::open(Path::new(database))?;
+        let store = Box::new(SqliteStore::open(Path::new(database))?);
         let hub = Hub::serve(HERE, &key(), Policy::default(), store, limits())?;
         let mut out = io::stdout().lock();
         writeln!(out, "{}{}", listen::GREETING, hub.local_address()?)?;

@@ -44,7 +44,7 @@ impl Server {
     pub(super) fn start(database: &Path) -> Result<Self, Failure> {
         let runtime = listen::runtime()?;
         let entered = runtime.enter();
-        let store = SqliteStore::open(database)?;
+        let store = Box::new(SqliteStore::open(database)?);
         let hub = Hub::serve(HERE, &key(), Policy::default(), store, limits())?;
         let address = hub.local_address()?;
         drop(entered);

@@ -39,8 +39,10 @@ pub(super) fn start(
             let service = Service::bind(&person.home, ServiceOptions::default());
             let service = service.map_err(|error| error.to_string())?;
             drop(bound);
-            let dial = async || match person.connect(hub).await {
-                Ok(Link { endpoint, connection }) => Ok(Dialed { endpoint, connection }),
+            let dial = async |_: &str| match person.connect(hub).await {
+                Ok(Link { endpoint, connection }) => {
+                    Ok(Dialed { endpoint, connection, addresses: hub.to_string() })
+                }
                 Err(error) => Err(DialError { cause: error.to_string(), is_transient: true }),
             };
             let notify = |event| {

@@ -74,7 +74,7 @@ impl Exchange {
 /// Asks the hub for the number of frames in this node's mailbox.
 pub(super) async fn waiting(link: &Link) -> Result<u64, Failure> {
     let mut exchange = Exchange::open(link).await?;
-    exchange.feed(Request::Hello(Hello { version: 1 })).await?;
+    exchange.feed(Request::Hello(Hello { version: 1, ..Hello::default() })).await?;
     exchange.flush().await?;
     let payload = exchange.next().await?;
     let answer = HubAnswer::decode(&payload, payload_limits());
