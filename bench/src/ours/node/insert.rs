@@ -56,12 +56,13 @@ impl InsertLoop {
                     transaction.update_device(device)?;
                 }
             }
-            let shares = shares.into_iter().map(|((target, sender), (frames, bytes))| ShareChange {
-                device: devices[target].row,
-                sender: devices[sender].identity,
-                frames,
-                bytes,
-            });
+            let shares =
+                shares.into_iter().map(|((target, sender), (frames, bytes))| ShareChange {
+                    device: devices[target].row,
+                    sender: devices[sender].identity,
+                    frames,
+                    bytes,
+                });
             transaction.change_shares(&shares.collect::<Vec<_>>())
         })?;
         Ok(())
