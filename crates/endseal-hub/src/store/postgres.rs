@@ -31,6 +31,8 @@ use super::{
 const VERSION: [u8; 4] = 1_u32.to_be_bytes();
 /// Key of the lock under which tables are made.
 const SCHEMA_LOCK: i64 = 0x6568_7562;
+/// Times that a transaction is begun while connections break.
+const BEGIN_ATTEMPTS: u32 = 3;
 /// Times that a transaction is repeated which has met another one.
 const REPEATS: u32 = 8;
 
@@ -122,16 +124,29 @@ impl PostgresStore {
         Ok(())
     }
 
+    /// Begins a transaction, on a new connection if the last one has ended since it was used.
+    fn begin(&mut self) -> Result<(), StorageError> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let begun = self.run(async |link| Ok(link.client.batch_execute("BEGIN").await?));
+            if begun.is_ok() || attempt == BEGIN_ATTEMPTS {
+                return begun;
+            }
+            // The server has ended it, perhaps long ago.
+            self.link = None;
+        }
+    }
+
     /// Runs a transaction once.
     fn attempt(
         &mut self,
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        self.connect()?;
+        self.begin()?;
         let Self { runtime, link: Some(link), numbers, .. } = self else {
             return Err(StorageError::Format("there is no connection"));
         };
-        runtime.block_on(link.client.batch_execute("BEGIN"))?;
         let mut transaction = PostgresTransaction::new(runtime, link, numbers);
         let done = work(&mut transaction).and_then(|()| transaction.flush());
         match done {

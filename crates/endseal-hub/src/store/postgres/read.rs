@@ -8,6 +8,9 @@ use super::link::{Link, Server, bytes, column, unsigned};
 use super::{device, runtime};
 use crate::store::{Delivery, DeviceRow, DeviceState, HubReader, StorageError, StoreState, signed};
 
+/// Times that a read is tried while connections break.
+const ATTEMPTS: u32 = 3;
+
 pub(super) struct PostgresReader {
     runtime: Runtime,
     server: Server,
@@ -29,19 +32,23 @@ impl PostgresReader {
     ) -> Result<T, StorageError> {
         let Self { runtime, server, link } = self;
         runtime.block_on(async {
+            let mut attempt = 0;
             loop {
-                let mut open = match link.take().filter(|link| !link.client.is_closed()) {
-                    Some(open) => open,
-                    None => {
-                        let mut open = Link::open(server).await?;
-                        let result = read(&mut open).await;
-                        *link = Some(open);
-                        return result;
-                    }
+                attempt += 1;
+                let open = match link.take().filter(|link| !link.has_ended()) {
+                    Some(open) => Ok(open),
+                    None => Link::open(server).await,
                 };
-                let result = read(&mut open).await;
-                if result.is_ok() || !open.has_ended() {
-                    *link = Some(open);
+                let result = match open {
+                    Ok(mut open) => {
+                        let result = read(&mut open).await;
+                        // After an error the server may be about to end the connection.
+                        *link = Some(open).filter(|_| result.is_ok());
+                        result
+                    }
+                    Err(error) => Err(error),
+                };
+                if result.is_ok() || attempt == ATTEMPTS {
                     return result;
                 }
             }
