@@ -31,7 +31,7 @@ use super::{
 const VERSION: [u8; 4] = 1_u32.to_be_bytes();
 /// Key of the lock under which tables are made.
 const SCHEMA_LOCK: i64 = 0x6568_7562;
-/// Times that a transaction is begun while connections break.
+/// Times that a transaction is started while connections break.
 const BEGIN_ATTEMPTS: u32 = 3;
 /// Times that a transaction is repeated which has met another one.
 const REPEATS: u32 = 8;
@@ -129,9 +129,9 @@ impl PostgresStore {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let begun = self.run(async |link| Ok(link.client.batch_execute("BEGIN").await?));
-            if begun.is_ok() || attempt == BEGIN_ATTEMPTS {
-                return begun;
+            let started = self.run(async |link| Ok(link.client.batch_execute("BEGIN").await?));
+            if started.is_ok() || attempt == BEGIN_ATTEMPTS {
+                return started;
             }
             // The server has ended it, perhaps long ago.
             self.link = None;
