@@ -1,5 +1,6 @@
 //! Runs the commands of docs/operate.md: what they promise to people who run a hub.
 
+use core::sync::atomic::{AtomicU16, Ordering};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, UdpSocket};
@@ -79,7 +80,10 @@ impl<'a> Machine<'a> {
         fs::set_permissions(systemctl, fs::Permissions::from_mode(0o755)).unwrap();
         fs::copy(PROGRAM, scratch.path("endseal")).unwrap();
         fs::copy(PROGRAM, scratch.path("bin/endseal")).unwrap();
-        let mut free = (2_000 + u16::try_from(std::process::id() % 7_000).unwrap()..9_999)
+        // Each test of the process has ports of its own.
+        static MACHINES: AtomicU16 = AtomicU16::new(0);
+        let first = 2_000 + 3_000 * (MACHINES.fetch_add(1, Ordering::Relaxed) % 2);
+        let mut free = (first + u16::try_from(std::process::id() % 2_500).unwrap()..first + 3_000)
             .filter(|&port| UdpSocket::bind(("127.0.0.1", port)).is_ok())
             .filter(|&port| TcpListener::bind(("127.0.0.1", 10_000 + port)).is_ok());
         let ports = ["4433", "4434", "4435", "4436"].map(|it| (it, free.next().unwrap()));
