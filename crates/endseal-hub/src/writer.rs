@@ -310,6 +310,8 @@ impl Writer {
             expires = Some(self.clock.read(now(), Instant::now()));
         }
         let is_noted = expires.is_some_and(|time| time.abs_diff(self.noted) >= NOTE_EVERY);
+        // Those of an earlier batch, which failed.
+        needed.clear();
         store.transact(&mut |transaction| {
             let now = now();
             let context =
@@ -351,7 +353,6 @@ impl Writer {
                 totals.remove(&sender);
             }
         }
-        needed.clear();
         metrics.commit(worked.elapsed(), changes.stored);
         cache.extend(changes.loaded.into_iter().filter_map(|(peer, it)| Some((peer, it?))));
         let mut announced = Vec::new();

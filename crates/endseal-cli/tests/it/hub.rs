@@ -295,3 +295,16 @@ fn a_person_gets_another_limit_and_the_operator_sees_what_is_used() {
     owner.run(&["hub", "quota", "--from", "2"]).fails(2, "required");
     drop(hub);
 }
+
+/// What is changed in a database that was copied to another one reaches no node.
+#[test]
+fn commands_refuse_a_database_that_was_moved() {
+    let scratch = Scratch::new();
+    let owner = Person { name: "owner", scratch: &scratch };
+    drop(Listener::of(owner.command(&SERVE)));
+    owner.run(&["hub", "migrate", "owner/hub/hub.db", "other.db"]).ok();
+    let invite = ["hub", "invite", "bob", "--at", "hub.example.org"];
+    for command in [&invite[..], &["hub", "people"], &["hub", "check"], &SERVE] {
+        owner.run(command).fails(4, "it was moved to another database");
+    }
+}

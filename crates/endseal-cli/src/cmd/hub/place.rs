@@ -215,19 +215,24 @@ impl Place {
         self.store_of(&self.open(ctx)?, ctx)
     }
 
-    /// Opens the database of the hub in a folder.
+    /// Opens the database of the hub in a folder, unless it was copied to another one: what is
+    /// changed there reaches no node.
     pub(super) fn store_of(
         &self,
         folder: &Folder,
         ctx: &Ctx,
     ) -> Result<Box<dyn HubStore>, Failure> {
-        match &folder.url {
-            Some(url) => self.server.open(url, ctx),
+        let store: Box<dyn HubStore> = match &folder.url {
+            Some(url) => self.server.open(url, ctx)?,
             None => {
                 let store = SqliteStore::open_existing(&folder.file());
-                Ok(Box::new(store.map_err(|error| storage(&error))?))
+                Box::new(store.map_err(|error| storage(&error))?)
             }
+        };
+        if store.is_retired() {
+            return Err(storage(&StorageError::Retired));
         }
+        Ok(store)
     }
 }
 
