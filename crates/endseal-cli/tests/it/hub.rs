@@ -296,7 +296,7 @@ fn a_person_gets_another_limit_and_the_operator_sees_what_is_used() {
     drop(hub);
 }
 
-/// What is changed in a database that was copied to another one reaches no node.
+/// In a database that was copied to another one, nothing is changed: no node would learn of it.
 #[test]
 fn commands_refuse_a_database_that_was_moved() {
     let scratch = Scratch::new();
