@@ -80,6 +80,11 @@ async fn each_credential_gets_what_it_may() {
     }
 }
 
+/// A connection that the hub refused, also where the datagram with the reason was lost.
+fn is_refused(closed: &Closed) -> bool {
+    matches!(closed, Closed::ByPeer(CloseCode::Busy) | Closed::Reset)
+}
+
 /// Unregistered peers that stay silent keep out neither registered peers nor those who register.
 #[tokio::test(flavor = "multi_thread")]
 async fn unregistered_peers_take_no_connection_of_others() {
@@ -92,7 +97,7 @@ async fn unregistered_peers_take_no_connection_of_others() {
     let newcomer = world.unregistered(&identity(), 1).await;
     assert!(matches!(newcomer.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
     let oldest = timeout(Duration::from_secs(5), unregistered[0].connection.closed()).await;
-    assert_eq!(oldest.unwrap(), Closed::ByPeer(CloseCode::Busy));
+    assert!(is_refused(&oldest.unwrap()));
     node.reconnect(&world).await;
     assert!(matches!(node.ask(request(Kind::Hello)).await, Answer::Welcome(_)));
 }
@@ -115,7 +120,7 @@ async fn connections_of_an_unregistered_peer_count_one_by_one() {
     }
     for connection in others {
         let closed = timeout(Duration::from_secs(3), connection.closed()).await.unwrap();
-        assert_eq!(closed, Closed::ByPeer(CloseCode::Busy));
+        assert!(is_refused(&closed), "{closed:?}");
     }
 }
 
@@ -163,7 +168,7 @@ async fn a_device_whose_connections_did_not_end_gets_another() {
         let closed = timeout(Duration::from_secs(60), connection.closed()).await.unwrap();
         // On a busy machine the close message may arrive after the hub has forgotten the
         // connection.
-        assert!(matches!(closed, Closed::ByPeer(CloseCode::Busy) | Closed::Reset), "{closed:?}");
+        assert!(is_refused(&closed), "{closed:?}");
     }
     for connection in earlier {
         node.connection = connection;
