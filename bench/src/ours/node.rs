@@ -6,10 +6,13 @@ use std::rc::Rc;
 
 use crate::record::{Params, SubjectInfo};
 use crate::subject::{Prepared, Subject, SubjectError};
-use crate::suite::node::{DECRYPT_BATCH, LETTER, MEMORY, PUT, PUT_OPEN, SYNC};
+use crate::suite::node::{
+    DECRYPT_BATCH, LETTER, MEMORY, POSTGRES, POSTGRES_3, PUT, PUT_OPEN, SYNC,
+};
 
 mod account;
 mod backlog;
+mod database;
 pub(crate) mod hub_role;
 mod insert;
 mod letter;
@@ -25,6 +28,7 @@ mod team;
 mod wire;
 
 use backlog::Backlog;
+use database::Engine;
 use put_world::Shape;
 use sync::Form;
 use team::Team;
@@ -34,10 +38,14 @@ const MOST: u64 = 1_000_000;
 /// Largest number of members of a group. Each is a service with threads and a store.
 const MOST_MEMBERS: u64 = 500;
 
-/// Returns both subjects of the suite, which share backlogs and groups.
+/// Returns the subjects of the suite, which share backlogs and groups.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     let worlds = Worlds::default();
-    vec![Box::new(Node::with(worlds.clone())), Box::new(DecryptBatch::with(worlds))]
+    let over = |engine| Box::new(Node::with(worlds.clone(), engine)) as Box<dyn Subject>;
+    let engines = [Engine::Sqlite, Engine::Postgres { hubs: 1 }, Engine::Postgres { hubs: 3 }];
+    let mut all: Vec<_> = engines.into_iter().map(over).collect();
+    all.push(Box::new(DecryptBatch::with(worlds)));
+    all
 }
 
 /// The last backlog and the members of groups, kept because creating them takes seconds.
@@ -81,19 +89,33 @@ impl Worlds {
 pub struct Node {
     info: SubjectInfo,
     worlds: Worlds,
+    engine: Engine,
 }
 
 impl Node {
     /// Creates the subject.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(Worlds::default())
+        Self::with(Worlds::default(), Engine::Sqlite)
     }
 
-    fn with(worlds: Worlds) -> Self {
-        let about = "endseal's node and hub, both in this process; SQLCipher and SQLite, FULL; QUIC over loopback";
+    fn with(worlds: Worlds, engine: Engine) -> Self {
+        let (name, about) = match engine {
+            Engine::Sqlite => (
+                crate::case::OURS,
+                "endseal's node and hub, both in this process; SQLCipher and SQLite, FULL; QUIC over loopback",
+            ),
+            Engine::Postgres { hubs: 1 } => (
+                POSTGRES,
+                "the same node; the hub's database is on a PostgreSQL server of this machine",
+            ),
+            Engine::Postgres { .. } => (
+                POSTGRES_3,
+                "the same; three hubs with threads and connections of their own, over one database",
+            ),
+        };
         let properties = ["confidential", "authenticated", "sender", "post-quantum", "durable"];
-        Self { info: info(crate::case::OURS, about, &properties), worlds }
+        Self { info: info(name, about, &properties), worlds, engine }
     }
 }
 
@@ -114,13 +136,16 @@ impl Subject for Node {
         params: &Params,
         _: u32,
     ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let Self { engine, .. } = *self;
+        engine.check()?;
         Ok(match case {
             SYNC => {
                 let (frames, senders, form) = visit(params)?;
                 let backlog = self.worlds.backlog(frames, senders)?;
-                Box::new(sync::Ready::new(backlog, form))
+                Box::new(sync::Ready::new(backlog, form, engine))
             }
-            PUT => Box::new(put::Case::new(put_shape(params)?)?),
+            PUT => Box::new(put::Case::new(engine, put_shape(params)?)?),
+            _ if engine != Engine::Sqlite => return unsupported("it is measured over SQLite"),
             PUT_OPEN => Box::new(open_load::OpenLoad::new(put_shape(params)?)?),
             MEMORY => {
                 let [idle, waiting] = values(params, ["idle", "waiting"], MOST)?;
@@ -186,7 +211,7 @@ impl Subject for DecryptBatch {
             return unsupported("it has one transaction");
         }
         let backlog = self.worlds.backlog(frames, senders)?;
-        Ok(Box::new(sync::Ready::new(backlog, Form::DecryptBatch)))
+        Ok(Box::new(sync::Ready::new(backlog, Form::DecryptBatch, Engine::Sqlite)))
     }
 }
 

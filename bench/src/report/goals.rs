@@ -408,6 +408,11 @@ fn node(goals: &mut Judge<'_>) {
     let put = "bytes=1K frames=8000 senders=16";
     let what = "Durable frames of 1 KB from 16 senders, beside the bare insert loop";
     goals.timed(what, AtLeast(0.4), "×", |it| it.ours(&format!("put.of_insert_loop {put}")));
+    let what = "Over PostgreSQL with one process, beside SQLite";
+    goals.timed(what, AtLeast(0.3), "×", |it| {
+        let put = format!("put {put}");
+        it.ratio((OURS, &put), (crate::suite::node::POSTGRES, &put))
+    });
     goals.timed("At half of that rate: P99 beside the insert loop's", AtMost(5.0), "×", |it| {
         let [put_p99, insert_p99] =
             ["put_p99", "insert_p99"].map(|metric| format!("put_open.{metric} {put}"));

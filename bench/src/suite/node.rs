@@ -9,6 +9,10 @@ use crate::case::{MIN_ROUNDS, OURS};
 /// Subject that is the floor of [`SYNC`]: the frames are in memory, and one transaction decrypts
 /// and stores them.
 pub(crate) const DECRYPT_BATCH: &str = "decrypt-batch";
+/// Our hub over PostgreSQL.
+pub(crate) const POSTGRES: &str = "postgresql";
+/// Three hubs over one database of PostgreSQL.
+pub(crate) const POSTGRES_3: &str = "postgresql-3";
 /// Timed from the connection to the acknowledgement.
 pub(crate) const SYNC: &str = "sync";
 /// Timed from the text to the last inbox.

@@ -1,7 +1,6 @@
 //! Devices that a hub knows, without a state directory: for cases that end at the hub.
 
 use core::num::NonZeroU32;
-use std::path::Path;
 
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::Put;
@@ -11,11 +10,11 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::x25519;
 use endseal_delivery::stored_limits;
-use endseal_hub::{HubStore as _, SqliteStore};
 use endseal_keyring::PersonRecord;
 use endseal_keyring::device::{Certificate, DeviceId, DeviceKeys};
 use endseal_transport::TransportKey;
 
+use super::database::Database;
 use crate::ours::sessions::folder::Failure;
 
 /// Time of all accounts: a day in 2026, in milliseconds since 1970.
@@ -54,8 +53,8 @@ impl Account {
     }
 
     /// Writes accounts into the database of a hub that is not running.
-    pub(super) fn enroll(database: &Path, all: &[Self]) -> Result<(), Failure> {
-        let mut store = SqliteStore::open(database)?;
+    pub(super) fn enroll(database: &Database, all: &[Self]) -> Result<(), Failure> {
+        let mut store = database.open()?;
         store.transact(&mut |transaction| {
             for it in all {
                 transaction.put_person(&it.identity, it.person.as_bytes())?;

@@ -1,7 +1,7 @@
 //! A backlog that waits at a hub for a node, written and sent by real nodes. Hub and receiver are
 //! restored to that state before each iteration.
 
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 use std::fs;
 
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use endseal_node::messages::Payload;
 use endseal_session::{Engine, Envelope};
 use tokio::runtime::Runtime;
 
+use super::database::{Database, Engine as Storage, OnServer};
 use super::person::{Person, invite, say};
 use super::server::Server;
 use super::wire::{Exchange, Link};
@@ -49,6 +50,8 @@ pub(super) struct Backlog {
     pub(super) senders: Vec<Address>,
     /// Texts in the order of their frames.
     pub(super) texts: Vec<String>,
+    /// The hub's database on the PostgreSQL server, which is copied for each start.
+    on_server: OnceCell<OnServer>,
     /// Number of starts of the hub, for a new directory at each start.
     started: Cell<u32>,
 }
@@ -65,8 +68,8 @@ impl Backlog {
         fs::create_dir(folder.at("setup"))?;
         fs::create_dir(folder.at("hub"))?;
         let database = folder.at("setup").join(DATABASE);
-        let server = Server::start(&database)?;
-        let invitation = invite(&database)?;
+        let server = Server::start(Database::Sqlite(database.clone()), 1)?;
+        let invitation = invite(&server.database)?;
         let receiver = Person::new(&folder.at("receiver"))?;
         let mut own = Self {
             folder,
@@ -75,6 +78,7 @@ impl Backlog {
             frames: Vec::new(),
             senders: Vec::new(),
             texts: Vec::new(),
+            on_server: OnceCell::new(),
             started: Cell::new(0),
         };
         own.fill(&server, &invitation, frames, senders)?;
@@ -94,7 +98,7 @@ impl Backlog {
         senders: usize,
     ) -> Result<(), Failure> {
         let Self { folder, runtime, receiver, .. } = self;
-        let hub = server.address;
+        let hub = server.addresses[0];
         let to = *receiver.identity();
         let mut engine = receiver.engine()?;
         let (own_link, mut all) = runtime.block_on(async {
@@ -158,7 +162,7 @@ impl Backlog {
 
     /// Restores the hub's database and starts a hub. Each start has files of its own, because the
     /// previous hub may still be ending.
-    pub(super) fn start_hub(&self) -> Result<Server, Failure> {
+    pub(super) fn start_hub(&self, engine: Storage) -> Result<Server, Failure> {
         let before = self.folder.at(&format!("hub-{}", self.started.get()));
         self.started.set(self.started.get() + 1);
         let now = self.folder.at(&format!("hub-{}", self.started.get()));
@@ -166,7 +170,14 @@ impl Backlog {
             fs::remove_dir_all(before)?;
         }
         put_back(&self.folder.at("hub"), &now)?;
-        Server::start(&now.join(DATABASE))
+        if engine == Storage::Sqlite {
+            return Server::start(Database::Sqlite(now.join(DATABASE)), 1);
+        }
+        if self.on_server.get().is_none() {
+            let _ = self.on_server.set(OnServer::from_file(&now.join(DATABASE))?);
+        }
+        let copied = self.on_server.get().ok_or("there is no database")?.copy()?;
+        Server::start(Database::Postgres(copied), engine.hubs())
     }
 
     /// Returns the frames as the engine takes them.

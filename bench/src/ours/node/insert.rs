@@ -1,12 +1,12 @@
 //! The bare insert loop: writes the same rows as a hub into a hub's database, without a hub.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use endseal_delivery::position_after;
-use endseal_hub::{DeviceState, HubStore as _, ShareChange, SqliteStore, StorageError};
+use endseal_hub::{DeviceState, HubStore, ShareChange, StorageError};
 
+use super::database::Database;
 use crate::ours::sessions::folder::Failure;
 
 /// A frame that sender number `sender` puts into the mailbox of the next one.
@@ -17,14 +17,14 @@ pub(super) struct Insert<'a> {
 }
 
 pub(super) struct InsertLoop {
-    store: SqliteStore,
+    store: Box<dyn HubStore>,
     devices: Vec<DeviceState>,
 }
 
 impl InsertLoop {
     /// Opens a database in which the hub's devices are registered.
-    pub(super) fn open(database: &Path) -> Result<Self, Failure> {
-        let mut store = SqliteStore::open(database)?;
+    pub(super) fn open(database: &Database) -> Result<Self, Failure> {
+        let mut store = database.open()?;
         let devices = store.devices()?;
         Ok(Self { store, devices })
     }

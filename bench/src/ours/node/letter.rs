@@ -89,7 +89,7 @@ impl Letter {
     fn connect(&mut self, delay: Duration, arrived: &Sender<Arrived>) -> Result<(), Failure> {
         raise_descriptors();
         let mut team = self.team.borrow_mut();
-        let hub = team.server.address;
+        let hub = team.server.addresses[0];
         self.relays = self.way.block_on(async {
             let mut relays = Vec::new();
             for _ in 0..=self.members {

@@ -1,12 +1,11 @@
 //! The case `memory`: peak memory of a hub's process with idle nodes and waiting frames.
 
-use std::path::PathBuf;
-
 use endseal_codec::hub::{Request, Subscribe};
 use endseal_delivery::Credit;
 use endseal_delivery::node::{Arrival, Subscription};
 
 use super::account::{Account, frame};
+use super::database::Database;
 use super::insert::{Insert, InsertLoop};
 use super::wire::{Exchange, connect};
 use crate::ours::less;
@@ -59,15 +58,15 @@ impl Memory {
         Ok(own)
     }
 
-    fn database(&self) -> PathBuf {
-        self.folder.at("hub.db")
+    fn database(&self) -> Database {
+        Database::Sqlite(self.folder.at("hub.db"))
     }
 
     /// Returns the peak in bytes, with all idle nodes connected and nothing left to deliver to
     /// them.
     #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
     fn peak(&self) -> Result<f64, Failure> {
-        let process = Process::announced(program::hub(&self.database())?)?;
+        let process = Process::announced(program::hub(&self.folder.at("hub.db"))?)?;
         let runtime = listen::runtime()?;
         runtime.block_on(async {
             let mut connected = Vec::new();

@@ -12,6 +12,7 @@ use endseal_transport::{Frame, FrameReceiver, FrameSender};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
+use super::database::Engine;
 use super::insert::Insert;
 use super::put_world::{Shape, World, all_stored, mixed};
 use super::wire::{Exchange, next};
@@ -36,7 +37,7 @@ type Latencies = Vec<f64>;
 
 impl OpenLoad {
     pub(super) fn new(shape: Shape) -> Result<Self, Failure> {
-        Ok(Self { world: World::new(shape)? })
+        Ok(Self { world: World::new(Engine::Sqlite, shape)? })
     }
 
     /// Measures how many frames a second the hub takes if all senders send as fast as they can.

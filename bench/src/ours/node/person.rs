@@ -7,7 +7,6 @@ use std::path::Path;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::random::{OsRandom, Random as _};
-use endseal_hub::{HubStore as _, SqliteStore};
 use endseal_keyring::device::DeviceId;
 use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
 use endseal_node::messages::{self, Conversation, HubClient, LetterKeys, SyncReport, join, sync};
@@ -15,6 +14,7 @@ use endseal_node::{Existing, Home, NewIdentity, OtherDevices};
 use endseal_session::Engine;
 use endseal_transport::TransportKey;
 
+use super::database::Database;
 use super::server::Server;
 use super::wire::{Link, connect};
 use crate::ours::sessions::folder::Failure;
@@ -107,10 +107,10 @@ pub(super) fn say(engine: &mut Engine, to: &PublicKey, lines: &str) -> Result<u6
 }
 
 /// Creates an invitation to the hub that many devices may use.
-pub(super) fn invite(database: &Path) -> Result<Invitation, Failure> {
+pub(super) fn invite(database: &Database) -> Result<Invitation, Failure> {
     let token = JoinToken::try_init_with(|bytes| OsRandom.fill(bytes))?;
     let digest = token.digest();
-    let mut store = SqliteStore::open(database)?;
+    let mut store = database.open()?;
     store.transact(&mut |it| it.add_invitation(&digest, "bench", u64::MAX / 4, u32::MAX))?;
     let invitation = Invitation::new(Server::peer(), token, &["127.0.0.1:1"]);
     invitation.ok_or_else(|| "an invitation was not made".into())

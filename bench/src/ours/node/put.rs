@@ -1,5 +1,6 @@
 //! The case `put`: nodes put frames as fast as the hub makes them durable.
 
+use super::database::Engine;
 use super::put_world::{Pass, Shape, World};
 use crate::clock::Elapsed;
 use crate::ours::sessions::folder::Failure;
@@ -17,9 +18,9 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn new(shape: Shape) -> Result<Self, Failure> {
+    pub(super) fn new(engine: Engine, shape: Shape) -> Result<Self, Failure> {
         let (rates, shares, commits) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { world: World::new(shape)?, rates, shares, commits })
+        Ok(Self { world: World::new(engine, shape)?, rates, shares, commits })
     }
 
     #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 
 use super::account::{Account, frame, put};
 use super::backlog::UNBOUNDED;
+use super::database::{Database, Engine};
 use super::insert::{Insert, InsertLoop};
 use super::server::Server;
 use super::wire::{Exchange, Link, connect, encoded, next};
@@ -44,6 +45,8 @@ pub(super) struct World {
     links: Vec<Link>,
     accounts: Vec<Account>,
     pub(super) inserts: InsertLoop,
+    // Dropped after the loop that is connected to it.
+    _bare: Database,
     sequence: u64,
     // Declared last, so that it is removed after everything that uses it.
     _folder: Folder,
@@ -56,22 +59,33 @@ pub(super) struct Pass {
 }
 
 impl World {
-    pub(super) fn new(shape: Shape) -> Result<Self, Failure> {
+    pub(super) fn new(engine: Engine, shape: Shape) -> Result<Self, Failure> {
         let (folder, runtime) = (Folder::new()?, listen::runtime()?);
         let accounts = (0..shape.senders).map(|_| Account::new()).collect::<Result<Vec<_>, _>>()?;
-        let (database, bare) = (folder.at("hub.db"), folder.at("bare.db"));
+        let (database, bare) =
+            (engine.create(folder.at("hub.db"))?, engine.create(folder.at("bare.db"))?);
         Account::enroll(&database, &accounts)?;
         Account::enroll(&bare, &accounts)?;
-        let server = Server::start(&database)?;
+        let server = Server::start(database, engine.hubs())?;
         let links = runtime.block_on(async {
             let mut links = Vec::new();
-            for account in &accounts {
-                links.push(connect(&account.key, server.address).await?);
+            for (account, address) in accounts.iter().zip(server.addresses.iter().cycle()) {
+                links.push(connect(&account.key, *address).await?);
             }
             Ok::<_, Failure>(links)
         })?;
         let inserts = InsertLoop::open(&bare)?;
-        Ok(Self { shape, runtime, server, links, accounts, inserts, sequence: 0, _folder: folder })
+        Ok(Self {
+            shape,
+            runtime,
+            server,
+            links,
+            accounts,
+            inserts,
+            _bare: bare,
+            sequence: 0,
+            _folder: folder,
+        })
     }
 
     /// Builds new frames for each sender.

@@ -1,17 +1,17 @@
-//! A hub in this process, for cases that do not measure its memory.
+//! Hubs in this process, for cases that do not measure their memory.
 
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::path::Path;
 
 use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::mlkem768;
 use endseal_crypto::peer_id::PeerId;
-use endseal_hub::{Hub, HubLimits, SqliteStore};
+use endseal_hub::{Hub, HubLimits};
 use endseal_transport::{Policy, TransportKey};
 use tokio::runtime::Runtime;
 
+use super::database::Database;
 use crate::duplex::relay::HERE;
 use crate::ours::sessions::folder::Failure;
 use crate::s3::listen;
@@ -19,11 +19,12 @@ use crate::s3::listen;
 /// Time limit for the hub's other threads when it ends.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A hub over a database, with threads of its own. It ends with this value.
+/// Hubs over one database, each with threads of its own. They end with this value.
 pub(super) struct Server {
-    hub: Option<Hub>,
-    runtime: Option<Runtime>,
-    pub(super) address: SocketAddr,
+    hubs: Vec<(Hub, Runtime)>,
+    pub(super) addresses: Vec<SocketAddr>,
+    // Dropped after the hubs.
+    pub(super) database: Database,
 }
 
 /// Limits that no case reaches, because quotas are not measured.
@@ -41,14 +42,18 @@ pub(super) fn key() -> TransportKey {
 }
 
 impl Server {
-    pub(super) fn start(database: &Path) -> Result<Self, Failure> {
-        let runtime = listen::runtime()?;
-        let entered = runtime.enter();
-        let store = Box::new(SqliteStore::open(database)?);
-        let hub = Hub::serve(HERE, &key(), Policy::default(), store, limits())?;
-        let address = hub.local_address()?;
-        drop(entered);
-        Ok(Self { hub: Some(hub), runtime: Some(runtime), address })
+    pub(super) fn start(database: Database, hubs: usize) -> Result<Self, Failure> {
+        let mut own = Self { hubs: Vec::new(), addresses: Vec::new(), database };
+        for _ in 0..hubs {
+            let runtime = listen::runtime()?;
+            let entered = runtime.enter();
+            let store = own.database.open()?;
+            let hub = Hub::serve(HERE, &key(), Policy::default(), store, limits())?;
+            own.addresses.push(hub.local_address()?);
+            drop(entered);
+            own.hubs.push((hub, runtime));
+        }
+        Ok(own)
     }
 
     /// Returns the peer id of every hub here.
@@ -56,22 +61,21 @@ impl Server {
         key().peer_id()
     }
 
-    /// Reads a counter of the hub. `name` is without the prefix `endseal_hub_`.
+    /// Reads a counter of all hubs. `name` is without the prefix `endseal_hub_`.
     pub(super) fn counter(&self, name: &str) -> Result<f64, Failure> {
-        let (Some(hub), Some(runtime)) = (&self.hub, &self.runtime) else {
-            return Err("the hub has ended".into());
-        };
-        let text = runtime.block_on(hub.metrics_text());
         let line = format!("endseal_hub_{name} ");
-        let value = text.lines().find_map(|it| it.strip_prefix(&*line));
-        Ok(value.ok_or("the hub has no such counter")?.trim().parse()?)
+        let of = |(hub, runtime): &(Hub, Runtime)| {
+            let text = runtime.block_on(hub.metrics_text());
+            let value = text.lines().find_map(|it| it.strip_prefix(&*line));
+            Ok(value.ok_or("the hub has no such counter")?.trim().parse::<f64>()?)
+        };
+        self.hubs.iter().map(of).sum()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let (hub, runtime) = (self.hub.take(), self.runtime.take());
-        if let (Some(hub), Some(runtime)) = (hub, runtime) {
+        for (hub, runtime) in self.hubs.drain(..) {
             runtime.block_on(hub.close());
             runtime.shutdown_timeout(CLOSE_TIMEOUT);
         }

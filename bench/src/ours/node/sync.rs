@@ -10,6 +10,7 @@ use endseal_node::messages::{Payload, settle_inbox, unread};
 use endseal_session::{BatchOptions, Engine, Envelope, Outcome};
 
 use super::backlog::Backlog;
+use super::database;
 use super::wire::{Exchange, Link, waiting};
 use crate::clock::{self, Elapsed};
 use crate::ours::sessions::folder::Failure;
@@ -34,11 +35,12 @@ pub(super) enum Form {
 pub(super) struct Ready {
     backlog: Rc<Backlog>,
     form: Form,
+    engine: database::Engine,
 }
 
 impl Ready {
-    pub(super) fn new(backlog: Rc<Backlog>, form: Form) -> Self {
-        Self { backlog, form }
+    pub(super) fn new(backlog: Rc<Backlog>, form: Form, engine: database::Engine) -> Self {
+        Self { backlog, form, engine }
     }
 
     /// Runs one iteration. Returns its time, and the engine with the received messages.
@@ -52,11 +54,11 @@ impl Ready {
             all_there(opened?, backlog)?;
             return Ok((spent, engine));
         }
-        let server = backlog.start_hub()?;
+        let server = backlog.start_hub(self.engine)?;
         let mut outcome = Err("nothing was done".into());
         let spent = clock::time_threads(|| {
             outcome = backlog.runtime.block_on(async {
-                let link = backlog.receiver.connect(server.address).await?;
+                let link = backlog.receiver.connect(server.addresses[0]).await?;
                 let received = match self.form {
                     Form::OneAtATime => one_at_a_time(&mut engine, &link).await?,
                     _ => backlog.receiver.sync(&mut engine, &link).await?.received,

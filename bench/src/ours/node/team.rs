@@ -7,6 +7,7 @@ use endseal_keyring::roster::{GroupId, Member};
 use endseal_keyring::{Invitation, Name};
 use tokio::runtime::Runtime;
 
+use super::database::Database;
 use super::person::{Person, invite};
 use super::server::Server;
 use crate::ours::sessions::folder::Failure;
@@ -31,9 +32,8 @@ pub(super) struct Team {
 impl Team {
     pub(super) fn new() -> Result<Self, Failure> {
         let (folder, runtime) = (Folder::new()?, listen::runtime()?);
-        let database = folder.at("hub.db");
-        let server = Server::start(&database)?;
-        let invitation = invite(&database)?;
+        let server = Server::start(Database::Sqlite(folder.at("hub.db")), 1)?;
+        let invitation = invite(&server.database)?;
         let sender = member(&runtime, &server, &invitation, folder.at("s"))?;
         let (members, groups) = (Vec::new(), BTreeMap::new());
         let sender = Some(sender);
@@ -77,7 +77,7 @@ fn member(
     let person = Person::new(&place)?;
     let mut engine = person.engine()?;
     runtime.block_on(async {
-        let link = person.connect(server.address).await?;
+        let link = person.connect(server.addresses[0]).await?;
         person.join(&mut engine, &link, invitation).await
     })?;
     Ok(person)

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::backlog::Backlog;
+use super::database::Engine;
 use super::put_world::{Shape, World};
 use super::sync::{Form, Ready};
 use crate::subject::{Prepared as _, SubjectError};
@@ -20,7 +21,7 @@ fn a_visit_that_brings_another_number_of_frames_has_no_time() {
         } else {
             backlog.frames.pop();
         }
-        let mut ready = Ready::new(Rc::new(backlog), form);
+        let mut ready = Ready::new(Rc::new(backlog), form, Engine::Sqlite);
         let refused = ready.run(1);
         assert!(
             matches!(&refused, Err(SubjectError::Failed(why)) if why.contains("came out")),
@@ -31,7 +32,8 @@ fn a_visit_that_brings_another_number_of_frames_has_no_time() {
 
 #[test]
 fn frames_that_are_not_durable_have_no_rate() {
-    let mut world = World::new(Shape { bytes: 100, frames: 20, senders: 2 }).unwrap();
+    let mut world =
+        World::new(Engine::Sqlite, Shape { bytes: 100, frames: 20, senders: 2 }).unwrap();
     let mut frames = world.frames().unwrap();
     frames[1].pop();
     let refused = world.closed(&frames).err().unwrap().to_string();
