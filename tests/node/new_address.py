@@ -1,12 +1,11 @@
 """Lives of people whose hub gets another address, once or twice, told or not, also while a node is killed."""
 
 import json
-import shutil
 import socket
 import time
 
 from lives import life
-from processes import Hub, NoKiller
+from processes import Hub, NoKiller, engine
 
 
 def free_address():
@@ -110,9 +109,7 @@ def a_hub_on_another_machine_with_another_database(life, _):
     life.visits()
     # The new machine gets the key, the note and the last backup of the database.
     life.hub.stop()
-    for end in ("-wal", "-shm"):
-        (life.hub.database().parent / f"hub.db{end}").unlink(missing_ok=True)
-    shutil.copy(backup, life.hub.database())
+    engine().put_back(life.folder, backup)
     life.hub = Hub(life.binary, life.folder, NoKiller(), new)
     life.say("bob", "alice", "on the new machine")
     for _ in range(3):
