@@ -61,6 +61,8 @@ const EXPIRY: Duration = Duration::from_secs(600);
 
 /// Interval at which changes of other processes are looked for.
 const RELOAD: Duration = Duration::from_secs(1);
+/// Longest wait for a transaction that shows whether the database can be written.
+const PROBE: Duration = Duration::from_secs(3);
 
 /// A hub that serves until it is dropped.
 #[allow(missing_debug_implementations, reason = "its endpoint holds a key")]
@@ -69,6 +71,7 @@ pub struct Hub {
     service: ServiceState,
     /// The task that accepts connections.
     accepting: AbortHandle,
+    is_shared: bool,
 }
 
 /// The state that all exchanges share.
@@ -172,7 +175,7 @@ impl Hub {
         let accepting = tokio::spawn(accept(endpoint.clone(), service.clone())).abort_handle();
         tokio::spawn(repeat(service.commands.downgrade(), EXPIRY, || Command::Expire));
         tokio::spawn(repeat(service.commands.downgrade(), RELOAD, || Command::Reload));
-        Ok(Self { endpoint, service, accepting })
+        Ok(Self { endpoint, service, accepting, is_shared })
     }
 
     /// Returns the address of the socket.
@@ -211,7 +214,8 @@ impl Hub {
     fn reports(&self) -> Reports {
         let ServiceState { reads, metrics, commands, .. } = self.service.clone();
         let (endpoint, accepting) = (self.endpoint.clone(), self.accepting.clone());
-        Reports { reads, commands, metrics, endpoint, accepting }
+        let is_shared = self.is_shared;
+        Reports { reads, commands, metrics, endpoint, accepting, is_shared }
     }
 
     /// Closes all connections and waits until their peers have been told. Everything that was
@@ -229,6 +233,8 @@ struct Reports {
     metrics: Arc<Metrics>,
     endpoint: Endpoint,
     accepting: AbortHandle,
+    /// True if the database is on a server.
+    is_shared: bool,
 }
 
 impl Reports {
@@ -258,13 +264,17 @@ impl ServiceStatus for Reports {
             return Some("the hub accepts no connections".into());
         }
         let has_room = self.metrics.room.load(Relaxed) > 0;
-        if has_room && !self.metrics.last_write_failed.load(Relaxed) {
+        // A server is away at times when nobody writes.
+        if has_room && !self.metrics.last_write_failed.load(Relaxed) && !self.is_shared {
             return None;
         }
         // The writer determines the room before each transaction.
-        let (answer, answered) = oneshot::channel();
-        let sent = self.commands.send(Command::Probe(answer)).await.is_ok();
-        let probed = sent && answered.await.is_ok();
+        let probe = async {
+            let (answer, answered) = oneshot::channel();
+            let sent = self.commands.send(Command::Probe(answer)).await.is_ok();
+            sent && answered.await.is_ok()
+        };
+        let probed = timeout(PROBE, probe).await.unwrap_or(false);
         self.metrics.last_write_failed.store(!probed, Relaxed);
         if !probed {
             return Some("the database cannot be written".into());

@@ -343,8 +343,9 @@ pub trait HubTransaction {
 /// Queries that count violations of an invariant. Each count must be 0. Both engines run them.
 const CHECKS: [(&str, &str); 5] = [
     (
-        "SELECT count(*) FROM delivery WHERE message NOT IN (SELECT id FROM message)
-            OR device NOT IN (SELECT id FROM device)",
+        "SELECT count(*) FROM delivery LEFT JOIN message ON message.id = delivery.message
+            LEFT JOIN device ON device.id = delivery.device
+            WHERE message.id IS NULL OR device.id IS NULL",
         "deliveries without a message or a device",
     ),
     (
@@ -360,7 +361,8 @@ const CHECKS: [(&str, &str); 5] = [
         "mailboxes with a wrong number of frames",
     ),
     (
-        "SELECT count(*) FROM device WHERE identity NOT IN (SELECT identity FROM person)",
+        "SELECT count(*) FROM device LEFT JOIN person ON person.identity = device.identity
+            WHERE person.identity IS NULL",
         "devices without a person",
     ),
     (

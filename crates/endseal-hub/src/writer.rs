@@ -252,8 +252,9 @@ impl Writer {
     /// Executes commands and planned deletions. Returns true if more can be done at once.
     fn write(&mut self, batch: &mut Vec<Command>) -> bool {
         let mut written = self.transact(batch);
+        let was_full = matches!(written, Err(StorageError::Full));
         let is_put = |command: &mut Command| matches!(command, Command::Put(_));
-        if matches!(written, Err(StorageError::Full)) && batch.iter_mut().any(&is_put) {
+        if was_full && batch.iter_mut().any(&is_put) {
             // What frees space goes on without what needs it.
             batch.extract_if(.., is_put).for_each(refuse);
             self.failed(&StorageError::Full);
@@ -261,7 +262,9 @@ impl Writer {
         }
         match written {
             Ok(()) => {
-                self.failures = Failures::default();
+                if !was_full {
+                    self.failures = Failures::default();
+                }
                 true
             }
             Err(cause) => {

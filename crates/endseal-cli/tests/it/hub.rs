@@ -218,7 +218,15 @@ fn a_hub_that_was_put_back_gives_nothing_out_twice() {
     drop(hub);
     owner.scratch.write("no.db", "something else");
     owner.run(&["hub", "restore", "no.db"]).fails(1, "is no backup of a hub");
+    // The log beside the file has what was written last.
+    std::fs::write(scratch.path("empty.db"), b"").unwrap();
+    owner.run(&["hub", "restore", "empty.db"]).fails(1, "is no backup of a hub");
+    let other = Person { name: "other", scratch: &scratch };
+    drop(Listener::of(other.command(&SERVE)));
+    other.run(&["hub", "backup", "other.db"]).ok();
+    owner.run(&["hub", "restore", "other.db"]).fails(1, "another key");
     let restored = owner.run(&["--json", "hub", "restore", "copy.db"]).ok().json();
+    assert!(scratch.path("owner/hub/hub.db.old-1").exists());
     assert_eq!((&restored["devices"], &restored["dropped_invitations"]), (&2.into(), &1.into()));
     assert!(restored["dropped_prekeys"].as_u64().unwrap() >= 100);
     let hub = Listener::of(owner.command(&[
@@ -274,7 +282,8 @@ fn a_person_gets_another_limit_and_the_operator_sees_what_is_used() {
     }
     // Three texts are more than 2 MiB: the fourth waits at Alice's, who learns why.
     alice.run(&["sync", "--once"]).fails(3, "the hub has no space left for you");
-    assert_eq!(alice.run(&["--json", "status"]).ok().json()["waiting"], 1);
+    // The third as well, if the visit ended before the hub had confirmed it.
+    assert!(alice.run(&["--json", "status"]).ok().json()["waiting"].as_u64().unwrap() > 0);
     assert!(of("alice")["from"].as_u64().unwrap() > 2 << 20);
     assert!(of("bob")["for"].as_u64().unwrap() > 2 << 20);
     bob.run(&["sync"]).ok();

@@ -10,6 +10,10 @@ pub enum StorageError {
     Full,
     /// It is not the database of a hub, or has another version.
     Format(&'static str),
+    /// The address of the database is malformed, for this reason.
+    Address(String),
+    /// A pooler gives each transaction another connection.
+    Pooled,
     /// It was copied to another database (`endseal hub migrate`), from which the hub serves.
     Retired,
     /// It is the database of a hub with another key.
@@ -36,6 +40,11 @@ impl fmt::Display for StorageError {
         match self {
             Self::Full => f.write_str("the disk is full"),
             Self::Format(cause) => write!(f, "it is not the database of a hub: {cause}"),
+            Self::Address(cause) => write!(f, "its address is malformed: {cause}"),
+            Self::Pooled => f.write_str(
+                "a pooler gives each transaction another connection: let it pool by session, or connect \
+                 to PostgreSQL itself",
+            ),
             Self::Retired => f.write_str("it was moved to another database"),
             Self::OtherHub => f.write_str("it belongs to a hub with another key"),
             Self::Migration(cause) => f.write_str(cause),

@@ -146,6 +146,10 @@ pub fn migrate(from: &mut dyn HubStore, to: &mut dyn HubStore) -> Result<u64, St
         Some(_) if is_complete => return Err(StorageError::Migration(moved)),
         Some(token) => token,
         None => {
+            // Before the first database is closed.
+            if !to.devices()?.is_empty() || !to.invitations()?.is_empty() {
+                return Err(StorageError::Migration("the other database is not empty"));
+            }
             let mut token = [0; 16];
             OsRandom.fill(&mut token).map_err(|error| StorageError::Database(Box::new(error)))?;
             token

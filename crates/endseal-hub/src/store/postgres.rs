@@ -16,9 +16,9 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_service::Trust;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
-use tokio_postgres::{Config, Row};
+use tokio_postgres::{Config, Row, Transaction};
 
-use self::link::{Link, Server, bytes, column, unsigned};
+use self::link::{Link, Server, WITH_TIMEOUT, WITHOUT_TIMEOUT, bytes, column, unsigned};
 use self::read::PostgresReader;
 use self::transaction::PostgresTransaction;
 use super::migration::COMPLETE;
@@ -46,6 +46,10 @@ pub struct PostgresStore {
     announcements: Option<mpsc::Sender<DeviceRow>>,
     /// True if the database was copied to another one.
     is_retired: bool,
+    /// True if the database is known to be that of a hub.
+    is_open: bool,
+    /// Prekeys and invitations that were deleted when it was opened, as it is a restored copy.
+    forgotten: (u64, u64),
 }
 
 impl fmt::Debug for PostgresStore {
@@ -71,8 +75,10 @@ impl PostgresStore {
             numbers: 0..0,
             announcements: None,
             is_retired: false,
+            is_open: false,
+            forgotten: (0, 0),
         };
-        store.run(async |link| {
+        store.forgotten = store.run(async |link| {
             let transaction = link.client.transaction().await?;
             transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&SCHEMA_LOCK]).await?;
             let sql = "SELECT to_regclass('meta') IS NOT NULL, to_regclass('delivery') IS NOT NULL";
@@ -93,9 +99,12 @@ impl PostgresStore {
                 }
                 _ => return Err(StorageError::Format("it is another database")),
             }
-            Ok(transaction.commit().await?)
+            let forgotten = forget_if_restored(&transaction).await?;
+            transaction.commit().await?;
+            Ok(forgotten)
         })?;
         store.is_retired = store.migrations()?.retired_by.is_some();
+        store.is_open = true;
         Ok(store)
     }
 
@@ -118,8 +127,20 @@ impl PostgresStore {
     }
 
     fn connect(&mut self) -> Result<(), StorageError> {
+        if self.is_retired && self.announcements.is_some() {
+            return Err(StorageError::Retired);
+        }
         if self.link.as_ref().is_none_or(|link| link.client.is_closed()) {
-            self.link = Some(self.runtime.block_on(Link::open(&self.server))?);
+            let mut link = self.runtime.block_on(Link::open(&self.server))?;
+            // The database may have been moved while this process had no connection, or did not run.
+            if self.is_open && !self.is_retired {
+                let retired = self.runtime.block_on(copy::token(&mut link, "retired_by"))?;
+                self.is_retired = retired.is_some();
+                if self.is_retired {
+                    return Err(StorageError::Retired);
+                }
+            }
+            self.link = Some(link);
         }
         Ok(())
     }
@@ -159,6 +180,36 @@ impl PostgresStore {
             }
         }
     }
+}
+
+const PREKEYS: &str = "DELETE FROM prekey WHERE one_time = 1";
+const INVITATIONS: &str = "DELETE FROM invitation WHERE uses > 0";
+
+/// Deletes what must be used once alone if the database is a copy: then it has another number, or is
+/// on another server, than was noted in it. Returns the numbers of prekeys and invitations.
+async fn forget_if_restored(transaction: &Transaction<'_>) -> Result<(u64, u64), StorageError> {
+    let sql = "SELECT oid::text || ' ' || (SELECT system_identifier FROM pg_control_system())
+        FROM pg_database WHERE datname = current_database()";
+    let here: String = column(&transaction.query_one(sql, &[]).await?, 0)?;
+    let sql = "SELECT value FROM meta WHERE name = 'place'";
+    let noted = transaction.query_opt(sql, &[]).await?;
+    let noted = noted.map(|row| column::<Vec<u8>>(&row, 0)).transpose()?;
+    if noted.as_deref() == Some(here.as_bytes()) {
+        return Ok((0, 0));
+    }
+    let sql = "INSERT INTO meta (name, value) VALUES ('place', $1)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    transaction.execute(sql, &[&here.as_bytes()]).await?;
+    if noted.is_none() {
+        return Ok((0, 0));
+    }
+    let prekeys = transaction.execute(PREKEYS, &[]).await?;
+    let invitations = transaction.execute(INVITATIONS, &[]).await?;
+    tracing::warn!(
+        target: "hub", prekeys, invitations,
+        "the database is a restored copy: what may have been used since is dropped"
+    );
+    Ok((prekeys, invitations))
 }
 
 /// Makes the runtime of a thread, on which its connection works while it waits for an answer.
@@ -251,16 +302,18 @@ impl HubStore for PostgresStore {
     }
 
     fn forget_single_use(&mut self) -> Result<(u64, u64), StorageError> {
+        let (prekeys, invitations) = core::mem::take(&mut self.forgotten);
         self.run(async |link| {
-            let prekeys = link.execute("DELETE FROM prekey WHERE one_time = 1", &[]).await?;
-            let invitations = link.execute("DELETE FROM invitation WHERE uses > 0", &[]).await?;
-            Ok((prekeys, invitations))
+            let more = link.execute(PREKEYS, &[]).await?;
+            let further = link.execute(INVITATIONS, &[]).await?;
+            Ok((prekeys + more, invitations + further))
         })
     }
 
     fn check(&mut self) -> Result<Vec<String>, StorageError> {
         self.run(async |link| {
             let mut wrong = Vec::new();
+            link.client.batch_execute(WITHOUT_TIMEOUT).await?;
             for (query, fault) in CHECKS {
                 let row = link.query_opt(query, &[]).await?;
                 let count = row.map_or(Ok(0), |row| column::<i64>(&row, 0))?;
@@ -268,6 +321,7 @@ impl HubStore for PostgresStore {
                     wrong.push(format!("{fault}: {count}"));
                 }
             }
+            link.client.batch_execute(WITH_TIMEOUT).await?;
             Ok(wrong)
         })
     }

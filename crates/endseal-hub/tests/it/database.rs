@@ -35,6 +35,41 @@ impl Database {
         }
     }
 
+    /// Copies the database as the tools of the server do.
+    pub(crate) fn copied(&self) -> Self {
+        let Self::Postgres(url) = self else { panic!("it is a file") };
+        let (server, name) = url.rsplit_once('/').unwrap();
+        let copy = format!("{name}_copy");
+        execute(server, &format!("CREATE DATABASE {copy} TEMPLATE {name}"));
+        Self::Postgres(format!("{server}/{copy}"))
+    }
+
+    /// Lets nobody connect, and ends all connections.
+    pub(crate) fn close(&self) {
+        let Self::Postgres(url) = self else { panic!("it is a file") };
+        let (server, name) = url.rsplit_once('/').unwrap();
+        execute(server, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
+        execute(
+            server,
+            &format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+            ),
+        );
+    }
+
+    pub(crate) fn reopen(&self) {
+        let Self::Postgres(url) = self else { panic!("it is a file") };
+        let (server, name) = url.rsplit_once('/').unwrap();
+        execute(server, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
+    }
+
+    /// Does `work` until no other process is connected before it, as if the others did not run.
+    pub(crate) fn without_others(&self, mut work: impl FnMut()) {
+        self.close();
+        self.reopen();
+        work();
+    }
+
     /// Returns the number in the first column of a query for a peer, `$1`.
     pub(crate) fn count(&self, sql: &str, peer: &[u8]) -> i64 {
         match self {
@@ -62,6 +97,15 @@ fn create(server: &str) -> String {
         client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
     });
     format!("{server}/{name}")
+}
+
+/// Runs a statement on a server.
+fn execute(server: &str, sql: &str) {
+    blocking(async {
+        let (client, driver) = tokio_postgres::connect(server, NoTls).await.unwrap();
+        tokio::spawn(driver);
+        client.batch_execute(sql).await.unwrap();
+    });
 }
 
 /// Runs a future on a thread of its own, as the test may have a runtime on this one.

@@ -95,3 +95,21 @@ async fn a_hub_with_another_key_is_refused() {
     let served = Hub::serve(here, other.key(), Policy::default(), store, limits);
     assert!(served.is_err_and(|error| error.to_string().contains("another key")));
 }
+
+/// A database that is not empty is refused before the first one is closed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_target_leaves_the_hub_as_it_was() {
+    let (mut world, mut other) = (World::new(), World::new());
+    let alice = world.registered().await;
+    drop(other.registered().await);
+    (world.stop().await, other.stop().await);
+    let error = copy(&world.database, &other.database).unwrap_err();
+    assert!(error.to_string().contains("not empty"), "{error}");
+    world.start();
+    let mut alice = alice;
+    alice.reconnect(&world).await;
+    assert!(matches!(
+        alice.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await,
+        Answer::Welcome(_)
+    ));
+}

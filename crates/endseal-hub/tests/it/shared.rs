@@ -1,13 +1,19 @@
 //! Several hubs with one key before one database, and its failures. Only an engine for several
 //! processes has these tests (`tests/node/postgres.py`).
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use endseal_codec::hub::{Acknowledge, Answer, Code, Hello, Publish, Request, Stored};
+use endseal_hub::migrate;
+use endseal_testing::Scratch;
 use endseal_transport::ConnectError;
+use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
+use crate::database::Database;
 use crate::directory::next_record;
+use crate::metrics::ask;
 use crate::puts::{put_one, subscribe};
 use crate::world::{Exchange, Node, World, identity, put};
 
@@ -247,5 +253,77 @@ async fn the_first_frame_after_the_connections_ended_is_stored() {
         end_connections(&world);
         let answer = put_one(&alice, put(&[&bob], &alice.frame(sequence, b"text"))).await;
         assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    }
+}
+
+/// A copy that PostgreSQL's tools made hands out nothing that the first database may have handed out
+/// since.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_of_the_database_gives_nothing_out_twice() {
+    let mut world = World::new();
+    if world.path().is_some() {
+        return;
+    }
+    let _token = world.invite(3, u64::MAX / 4);
+    world.stop().await;
+    let invitations = |database: &Database| {
+        thread::scope(|scope| {
+            scope.spawn(|| database.open().invitations().unwrap().len()).join().unwrap()
+        })
+    };
+    assert_eq!(invitations(&world.database), 1);
+    let copy = world.database.copied();
+    assert_eq!(invitations(&copy), 0);
+    assert_eq!(invitations(&world.database), 1);
+}
+
+/// A process that was stopped while the database was moved does not serve from it afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_comes_back_to_a_moved_database_writes_nothing() {
+    let world = World::new();
+    if world.path().is_some() {
+        return;
+    }
+    let alice = world.registered().await;
+    let bob = world.registered().await;
+    let folder = Scratch::new();
+    let to = Database::Sqlite(folder.path("one.db"));
+    // The server takes the connections of a process that does not answer.
+    world.database.without_others(|| {
+        thread::scope(|scope| {
+            let work = || migrate(&mut *world.database.open(), &mut *to.open());
+            scope.spawn(work).join().unwrap()
+        })
+        .unwrap();
+    });
+    let answer = put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;
+    assert!(matches!(&answer, Answer::Refused(it) if it.code == Code::STORAGE), "{answer:?}");
+    let sql = "SELECT count(*) FROM message WHERE $1 <> ''::bytea";
+    assert_eq!(world.database.count(sql, b"x"), 0);
+}
+
+/// A hub is not ready while its server is away, although nobody writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_without_its_server_is_not_ready() {
+    let world = World::new();
+    if world.path().is_some() {
+        return;
+    }
+    let hub = world.hub.as_ref().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let asking = async {
+        let ready = || async { ask(address, b"GET /readyz HTTP/1.1\r\nHost: hub\r\n\r\n").await };
+        assert!(ready().await.starts_with("HTTP/1.1 200"));
+        world.database.close();
+        let answer = ready().await;
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        world.database.reopen();
+        let answer = ready().await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    };
+    tokio::select! {
+        () = hub.serve_metrics(listener) => unreachable!(),
+        () = asking => {}
     }
 }

@@ -1,8 +1,9 @@
 //! `endseal hub migrate`: moves the database of a hub to another engine.
 
+use std::fs;
 use std::path::Path;
 
-use endseal_hub::{HubStore, SqliteStore, migrate};
+use endseal_hub::{HubStore, SqliteStore, StorageError, migrate};
 
 use super::place::{self, Server};
 use crate::ctx::{Ctx, Outcome};
@@ -34,6 +35,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
         None => open(&args.from, args, ctx)?,
     };
+    let is_new = !is_url(&args.to) && !Path::new(&args.to).exists();
     let mut to: Box<dyn HubStore> = match is_url(&args.to) {
         true => open(&args.to, args, ctx)?,
         false => {
@@ -41,7 +43,14 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             Box::new(store.map_err(|error| place::storage(&error))?)
         }
     };
-    let rows = migrate(&mut *from, &mut *to).map_err(|error| place::storage(&error))?;
+    let migrated = migrate(&mut *from, &mut *to);
+    if let (Err(StorageError::Migration(_)), true) = (&migrated, is_new) {
+        drop(to);
+        // A hub that found an empty database would serve from it.
+        let _gone = fs::remove_file(&args.to);
+        return migrated.map(|_| Outcome::default()).map_err(|error| place::storage(&error));
+    }
+    let rows = migrated.map_err(|error| place::storage(&error))?;
     let faults = to.check().map_err(|error| place::storage(&error))?;
     if let Some(fault) = faults.first() {
         let text = format!("the copy is not whole: {fault}");

@@ -63,7 +63,7 @@ impl Server {
         let password = variable(PASSWORD, ctx)?;
         let password = password.as_ref().map(|it| it.as_str());
         let opened = PostgresStore::open(url, password, trust);
-        Ok(Box::new(opened.map_err(|error| storage(&error))?))
+        Ok(Box::new(opened.map_err(|error| on_server(&error))?))
     }
 }
 
@@ -186,6 +186,22 @@ impl Folder {
         occupy(self.home.path())
     }
 
+    /// Refuses a database on a server while the folder has one that was not moved there: its people
+    /// would be unknown.
+    fn check_moved(&self) -> Result<(), Failure> {
+        let file = self.file();
+        if !file.exists() {
+            return Ok(());
+        }
+        let store = SqliteStore::open_existing(&file).map_err(|error| storage(&error))?;
+        if store.is_retired() {
+            return Ok(());
+        }
+        let text = format!("'{}' was not moved to the database on the server", file.display());
+        Err(Failure::new(Kind::Refused, text)
+            .hint("endseal hub migrate moves it; put it aside if the server has what is needed"))
+    }
+
     /// Path of the database, if it is a file.
     fn file(&self) -> PathBuf {
         self.home.path().join(DATABASE)
@@ -223,7 +239,11 @@ impl Place {
         ctx: &Ctx,
     ) -> Result<Box<dyn HubStore>, Failure> {
         let store: Box<dyn HubStore> = match &folder.url {
-            Some(url) => self.server.open(url, ctx)?,
+            Some(url) => {
+                let store = self.server.open(url, ctx)?;
+                folder.check_moved()?;
+                store
+            }
             None => {
                 let store = SqliteStore::open_existing(&folder.file());
                 Box::new(store.map_err(|error| storage(&error))?)
@@ -236,21 +256,37 @@ impl Place {
     }
 }
 
+/// Makes the failure for an error of a database on a server.
+fn on_server(error: &StorageError) -> Failure {
+    match error {
+        StorageError::Format(_) => {
+            let text = "the hub's database cannot be used";
+            Failure::new(Kind::Configuration, text).because(error)
+        }
+        StorageError::Database(cause) if cause.to_string().contains("TLS") => storage(error)
+            .hint("--database-ca names the authority of the server's certificate: docs/operate.md"),
+        error => storage(error),
+    }
+}
+
 /// Makes the failure for an error of the hub's database.
 pub(super) fn storage(error: &StorageError) -> Failure {
     let kind = match error {
-        StorageError::Format(_) | StorageError::Retired | StorageError::OtherHub => {
-            Kind::Configuration
-        }
+        StorageError::Format(_)
+        | StorageError::Address(_)
+        | StorageError::Pooled
+        | StorageError::Retired
+        | StorageError::OtherHub => Kind::Configuration,
         StorageError::Migration(_) => Kind::Refused,
         _ => Kind::Environment,
     };
     let failure = Failure::new(kind, "the hub's database cannot be used").because(error);
     match error {
         StorageError::Format(_) => failure.hint("endseal hub restore puts a backup in its place"),
-        StorageError::Retired => {
-            failure.hint("serve from the database to which endseal hub migrate has copied it")
-        }
+        StorageError::Retired => failure.hint(
+            "serve from the database to which endseal hub migrate has copied it: set \
+                 ENDSEAL_HUB_DATABASE, or repeat the command if it failed",
+        ),
         StorageError::OtherHub => {
             failure.hint("serve with the key of the first hub: a copy of its folder")
         }

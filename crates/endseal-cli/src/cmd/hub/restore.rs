@@ -1,9 +1,9 @@
 //! `endseal hub restore`: puts a copy of a hub's database back.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use endseal_hub::{HubStore as _, SqliteStore};
+use endseal_hub::{HubStore as _, SqliteStore, StorageError};
 use endseal_node::FileError;
 
 use super::backup::Part;
@@ -14,7 +14,7 @@ use crate::json;
 
 /// Put a copy of endseal hub backup in the place of the database
 ///
-/// The hub must not run. Prekeys and invitations of the copy are dropped, as they may have been
+/// The hub must not run. The database before stays as hub.db.old-N. Prekeys and invitations of the copy are dropped, as they may have been
 /// used since: nodes publish new prekeys with their next visit, and nodes notice what the hub
 /// forgot and send it again. Devices that registered after the copy need an invitation, and people
 /// who were removed after it are back: look at endseal hub people.
@@ -43,6 +43,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let text = format!("'{}' is no backup of a hub: {cause}", file.display());
         Failure::new(Kind::Refused, text)
     };
+    let hub = folder.key()?.peer_id();
     let (prekeys, invitations, devices) = {
         let opened = SqliteStore::open_existing(&part.0);
         let mut copy = opened.map_err(|error| refuse(&error.to_string()))?;
@@ -50,24 +51,41 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         if let Some(fault) = faults.first() {
             return Err(refuse(fault));
         }
+        // A copy of the file alone, without its log, lacks what was written last, or everything.
+        let claimed = copy.transact(&mut |it| match it.meta("hub")?.is_some() {
+            true => it.claim(&hub),
+            false => Err(StorageError::Format("it is empty: use endseal hub backup, not cp")),
+        });
+        claimed.map_err(|error| refuse(&error.to_string()))?;
         let forgotten = copy.forget_single_use().map_err(|error| place::storage(&error))?;
         let devices = copy.devices();
         let devices = devices.map_err(|error| place::storage(&error))?.len();
         copy.into_one_file().map_err(|error| place::storage(&error))?;
         (forgotten.0, forgotten.1, devices)
     };
-    // The log belongs to the database that is replaced.
-    for suffix in ["-wal", "-shm", "-journal"] {
-        let mut name = database.clone().into_os_string();
-        name.push(suffix);
-        if let Err(source) = fs::remove_file(&name)
-            && source.kind() != std::io::ErrorKind::NotFound
-        {
-            return Err(FileError::io("remove", name.as_ref(), source).into());
-        }
-    }
+    set_aside(&database)?;
     part.replace(&database)?;
     Ok(outcome(devices, prekeys, invitations))
+}
+
+/// Renames a database to a free name, `hub.db.old-1` and so on, with its log.
+fn set_aside(database: &Path) -> Result<(), Failure> {
+    let named = |suffix: &str| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let free = (1..).map(|number| format!(".old-{number}")).find(|it| !named(it).exists());
+    let aside = free.unwrap_or_default();
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let (from, to) = (named(suffix), named(&format!("{aside}{suffix}")));
+        if let Err(source) = fs::rename(&from, &to)
+            && source.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(FileError::io("rename", &from, source).into());
+        }
+    }
+    Ok(())
 }
 
 /// Drops what must not be used after PostgreSQL's own tools have put the database back.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use endseal_crypto::random::{OsRandom, Random as _};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
-use tokio_postgres::AsyncMessage;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{AsyncMessage, SimpleQueryMessage};
 
 use super::link::Server;
 use super::runtime;
@@ -18,6 +18,8 @@ const DEVICES: usize = 300;
 /// Announcements that wait at most. Those that find no room are dropped: processes look at all
 /// connected devices once a second.
 const WAITING: usize = 16_384;
+/// Longest wait for an answer while another connection is in a transaction.
+const POOLED: Duration = Duration::from_secs(3);
 /// Time after which a broken connection is made again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -31,6 +33,7 @@ pub(super) fn start(
     OsRandom.fill(&mut process).map_err(|error| StorageError::Database(Box::new(error)))?;
     let process = format!("{:016x}", u64::from_le_bytes(process));
     let (sender, mut receiver) = mpsc::channel(WAITING);
+    runtime.block_on(check(&server))?;
     let work = move || {
         runtime.block_on(async {
             loop {
@@ -50,6 +53,31 @@ pub(super) fn start(
     let thread = thread::Builder::new().name("hub-announcer".to_owned());
     thread.spawn(work).map_err(|error| StorageError::Database(Box::new(error)))?;
     Ok(sender)
+}
+
+/// Checks that a connection stays the same one between its transactions, as prepared statements and
+/// LISTEN need it: a pooler gives it to the other connection here.
+async fn check(server: &Server) -> Result<(), StorageError> {
+    let connect = async || {
+        let (client, driver) = server.connect().await?;
+        tokio::spawn(async move { drop(driver.await) });
+        Ok::<_, StorageError>(client)
+    };
+    let (first, second) = (connect().await?, connect().await?);
+    let number = async || {
+        let rows = first.simple_query("SELECT pg_backend_pid()").await?;
+        let number = rows.iter().find_map(|row| match row {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        });
+        Ok::<_, StorageError>(number)
+    };
+    let before = number().await?;
+    second.batch_execute("BEGIN").await?;
+    let after = timeout(POOLED, number()).await;
+    second.batch_execute("ROLLBACK").await?;
+    let after = after.map_err(|_| StorageError::Pooled)??;
+    if after == before { Ok(()) } else { Err(StorageError::Pooled) }
 }
 
 async fn serve(
@@ -77,7 +105,7 @@ async fn serve(
         tokio::select! {
             notification = notifications.recv() => {
                 let Some(notification) = notification else {
-                    return Err(StorageError::Format("the connection has ended"));
+                    return Err(StorageError::Database("the connection has ended".into()));
                 };
                 if let Some((from, rows)) = notification.payload().split_once(' ')
                     && from != process

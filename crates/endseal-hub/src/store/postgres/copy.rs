@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::link::{Link, bytes, column};
+use super::link::{Link, WITH_TIMEOUT, WITHOUT_TIMEOUT, bytes, column};
 use crate::store::migration::TABLES;
 use crate::store::{Cell, ColumnType, Importer, StorageError, Table};
 
@@ -31,12 +31,14 @@ pub(super) fn export(
     let sql = format!("SELECT {} FROM {}", table.list(), table.name);
     runtime.block_on(async {
         let none: [&(dyn ToSql + Sync); 0] = [];
+        // The reader of the rows may be slow.
+        link.client.batch_execute(WITHOUT_TIMEOUT).await?;
         let rows = link.client.query_raw(&sql, none).await?;
         let mut rows = core::pin::pin!(rows);
         while let Some(row) = rows.try_next().await? {
             each(cells(table, &row)?)?;
         }
-        Ok(())
+        Ok(link.client.batch_execute(WITH_TIMEOUT).await?)
     })
 }
 
@@ -58,6 +60,7 @@ pub(super) fn import(
     fill: &mut dyn FnMut(&mut dyn Importer) -> Result<(), StorageError>,
 ) -> Result<(), StorageError> {
     runtime.block_on(async {
+        link.client.batch_execute(WITHOUT_TIMEOUT).await?;
         link.client.batch_execute("BEGIN").await?;
         // No hub starts before the tables are filled.
         let lock = "LOCK TABLE device, person, message IN ACCESS EXCLUSIVE MODE";
@@ -76,7 +79,8 @@ pub(super) fn import(
     runtime.block_on(async {
         let sql = "INSERT INTO meta (name, value) VALUES ('filled_by', $1)";
         link.client.execute(sql, &[&&token[..]]).await?;
-        Ok(link.client.batch_execute(FINISH).await?)
+        link.client.batch_execute(FINISH).await?;
+        Ok(link.client.batch_execute(WITH_TIMEOUT).await?)
     })
 }
 

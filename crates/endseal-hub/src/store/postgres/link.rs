@@ -1,5 +1,7 @@
 //! A connection to a PostgreSQL server.
 
+use core::error::Error as _;
+use core::net::IpAddr;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -12,6 +14,11 @@ use tokio_postgres::{Client, Config, Connection, Row, Socket, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::store::StorageError;
+
+/// What is run before a statement about all rows, which may take long.
+pub(super) const WITHOUT_TIMEOUT: &str = "SET statement_timeout = 0";
+/// What is run after it.
+pub(super) const WITH_TIMEOUT: &str = "SET statement_timeout = '60s'";
 
 /// Longest time for a connection, for a packet that is not acknowledged, and for a lock.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -36,9 +43,13 @@ impl Server {
         password: Option<&str>,
         trust: Trust,
     ) -> Result<Self, StorageError> {
-        let mut config: Config = url
-            .parse()
-            .map_err(|_| StorageError::Format("its address is not postgres://USER@HOST/NAME"))?;
+        // The name of the server is verified in any case.
+        let url = url.replace("sslmode=verify-full", "sslmode=require");
+        let mut config: Config =
+            url.parse().map_err(|error| StorageError::Address(cause(&error)))?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(StorageError::Address(FORM.to_owned()));
+        }
         if let Some(password) = password.filter(|_| config.get_password().is_none()) {
             config.password(password);
         }
@@ -46,8 +57,11 @@ impl Server {
             Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
             Host::Unix(_) => true,
         });
-        if config.get_ssl_mode() == SslMode::Prefer && !is_local {
-            config.ssl_mode(SslMode::Require);
+        // Addresses go before the names of hosts.
+        let is_local = is_local && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
+        if config.get_ssl_mode() == SslMode::Prefer {
+            // The certificate of a server on this machine is seldom one that anybody vouches for.
+            config.ssl_mode(if is_local { SslMode::Disable } else { SslMode::Require });
         }
         config.connect_timeout(CONNECT).tcp_user_timeout(UNANSWERED).keepalives_idle(UNANSWERED);
         // With several hosts, a replica is not taken for the server.
@@ -59,6 +73,17 @@ impl Server {
     /// Connects. The caller runs the second value.
     pub(super) async fn connect(&self) -> Result<(Client, Driver), StorageError> {
         Ok(self.config.connect(self.tls.clone()).await?)
+    }
+}
+
+const FORM: &str = "it is postgres://USER@HOST/NAME";
+
+/// Returns the reason why an address is malformed, without a part of it that may be a password.
+fn cause(error: &tokio_postgres::Error) -> String {
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    match cause.starts_with("invalid value for option") {
+        true => cause,
+        false => FORM.to_owned(),
     }
 }
 
@@ -151,4 +176,51 @@ pub(super) fn bytes<const N: usize>(row: &Row, at: usize) -> Result<[u8; N], Sto
     column::<&[u8]>(row, at)?
         .try_into()
         .map_err(|_| StorageError::Format("a value has another length"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(url: &str) -> Result<SslMode, String> {
+        let server = Server::parse(url, None, Trust::public());
+        server.map(|it| it.config.get_ssl_mode()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn only_connections_on_this_machine_are_not_encrypted() {
+        for url in [
+            "postgres://hub@127.0.0.1/hub",
+            "postgres://hub@localhost/hub",
+            "postgres://hub@[::1]/hub",
+            "postgres://hub@%2Frun%2Fpostgresql/hub",
+            "postgres://hub@/hub?hostaddr=127.0.0.2",
+            "postgres://hub@db.example/hub?sslmode=disable",
+        ] {
+            assert_eq!(mode(url), Ok(SslMode::Disable), "{url}");
+        }
+        for url in [
+            "postgres://hub@db.example/hub",
+            "postgres://hub@127.0.0.1,db.example/hub",
+            "postgres://hub@/hub?hostaddr=192.0.2.2",
+            "postgres://hub@localhost/hub?hostaddr=192.0.2.2",
+            "postgres://hub@127.0.0.1/hub?sslmode=require",
+            "postgres://hub@db.example/hub?sslmode=verify-full",
+        ] {
+            assert_eq!(mode(url), Ok(SslMode::Require), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_address_is_said_without_its_password() {
+        let error = mode("postgres://hub@db.example/hub?sslmode=allow").unwrap_err();
+        assert!(error.contains("sslmode"), "{error}");
+        for url in ["", "hub.db", "postgres://hub@h/n?x=secret"] {
+            let error = mode(url).expect_err(url);
+            assert!(
+                error.contains("postgres://USER@HOST/NAME") && !error.contains("ret"),
+                "{error}"
+            );
+        }
+    }
 }
