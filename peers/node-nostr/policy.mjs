@@ -15,7 +15,9 @@ const SUBJECTS = [
 const BOUNDS = ['none', 'peer', 'scope'];
 const LOGIN = 22242;
 const TOKEN = 27235;
-const SCOPE_LIFETIME = 600n;
+const SCOPE_LIFETIME = 7776000n;
+/** Kinds that a rule of several kinds does not allow. */
+const SENSITIVE = [13, 62, LOGIN, 23194, 24133, 24242, TOKEN];
 const MAX_U32 = 0xffffffff;
 const MAX_KIND = 0xffff;
 
@@ -148,9 +150,35 @@ function readScope(pattern, text) {
     require(/^#[0-9a-f]{64}$/.test(text), 'scope');
     return text.slice(1);
   }
+  if (pattern.first === TOKEN && !text.includes(' ')) {
+    const [, site] = /^(https?:\/\/[^\/?#]+)\/?$/i.exec(text) ?? [];
+    require(/^[!-~]+$/.test(text) && site && siteOf(site), 'scope');
+    return sha256(siteOf(site));
+  }
   const form = pattern.first === LOGIN ? /^[!-~]+$/ : /^[!-~]+ [!-~]+$/;
   require(form.test(text), 'scope');
-  return sha256(text);
+  const [method, url] = pattern.first === LOGIN ? [undefined, text] : text.split(' ');
+  return sha256(method === undefined ? canonical(url) : `${method} ${canonical(url)}`);
+}
+
+/** Scheme, host and port in lower case, without the scheme's own port, and the rest of a URL. */
+function split(url) {
+  const [, scheme, authority, rest] = /^(https|http|wss|ws):\/\/([^\/?#]*)(.*)$/is.exec(url) ?? [];
+  if (scheme === undefined) {
+    return undefined;
+  }
+  const port = /^(https|wss)$/i.test(scheme) ? /:443$/ : /:80$/;
+  return [`${scheme}://${authority.replace(port, '')}`.toLowerCase(), rest];
+}
+
+function canonical(url) {
+  const [origin, rest] = split(url) ?? [url, ''];
+  return rest === '/' ? origin : origin + rest;
+}
+
+/** The site of a URL of HTTP, or nothing. */
+export function siteOf(url) {
+  return /^https?:\/\/[^\/?#]/i.test(url) ? split(url)[0] : undefined;
 }
 
 function writeText({ subject, first, last, bound, value }) {
@@ -180,13 +208,13 @@ export function scopeOf({ kind, tags }) {
   };
   if (kind === TOKEN) {
     const [method, url] = [value('method'), value('u')];
-    return `${visible(method)} ${visible(url)}`;
+    return `${visible(method)} ${canonical(visible(url))}`;
   }
   value('challenge');
-  return visible(value('relay'));
+  return canonical(visible(value('relay')));
 }
 
-function matches(rule, { subject, kind, peer, scope }) {
+function matches(rule, { subject, kind, peer, scope, site }) {
   if (rule.subject !== subject) {
     return false;
   }
@@ -197,9 +225,10 @@ function matches(rule, { subject, kind, peer, scope }) {
     case 'peer':
       return rule.value === peer;
     case 'scope':
-      return rule.value === scope;
+      return rule.value === scope || rule.value === site;
     default:
-      return !(rule.effect === 'allow' && subject === 'sign' && isCredential(kind));
+      return rule.effect !== 'allow' || subject !== 'sign' || rule.first === rule.last
+        || !SENSITIVE.includes(kind);
   }
 }
 
@@ -303,7 +332,9 @@ function decision(it) {
   if (it.form === 'scope') {
     return judged(it.expect, () => {
       const scope = scopeOf(JSON.parse(it.input));
-      return differs(scope, it.scope) ?? differs(sha256(scope), it.digest);
+      const url = scope.split(' ')[1];
+      return differs(scope, it.scope) ?? differs(sha256(scope), it.digest)
+        ?? differs(url && sha256(siteOf(url)), it.site);
     });
   }
   const found = decide(it.rules.map(readRule), it.action, it.now);

@@ -8,7 +8,7 @@ import * as nip04 from 'nostr-tools/nip04';
 import * as nip44 from 'nostr-tools/nip44';
 import { getEventHash, getPublicKey, verifyEvent } from 'nostr-tools/pure';
 
-import { Refused, decide, judged, readRule, scopeOf, sha256 } from './policy.mjs';
+import { Refused, decide, judged, readRule, scopeOf, sha256, siteOf } from './policy.mjs';
 
 const KIND = 24133;
 const MAX_EVENT = 512 * 1024;
@@ -220,7 +220,8 @@ function actionOf({ method, params }, answer) {
       malformed();
     }
     const scope = scopeOf(template);
-    return { subject: 'sign', kind, scope: scope && sha256(scope) };
+    const site = siteOf(scope?.split(' ')[1] ?? '');
+    return { subject: 'sign', kind, scope: scope && sha256(scope), site: site && sha256(site) };
   }
   if (method.startsWith('nip')) {
     if (second === undefined || !/^[0-9a-f]{64}$/.test(first)) {

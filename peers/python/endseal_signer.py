@@ -50,6 +50,15 @@ class Fields:
         check(least <= len(text) <= most)
         return decoded
 
+    def long_text(self, most):
+        text = self.bytes(self.number(2))
+        try:
+            decoded = text.decode()
+        except UnicodeDecodeError:
+            raise Refused("value") from None
+        check(len(text) <= most)
+        return decoded
+
     def relays(self):
         return [self.text(least=1) for _ in range(self.number(1, range(9)))]
 
@@ -77,6 +86,7 @@ def settings(name, value):
     fields.version()
     found = {"floor": fields.number(8), "first_line": fields.number(8)}
     found |= {"next_app": fields.number(4), "relays": fields.relays()}
+    found |= {"refuses_nip04": fields.number(1, (0, 1)) == 1}
     fields.end()
     check(found["first_line"] and found["next_app"])
     return found
@@ -133,6 +143,7 @@ def app(name, value):
     fields.bytes(32)
     _, until, _, ended = (fields.number(8) for _ in range(4))
     texts = fields.text(64), fields.text(64), fields.text()
+    flags, wishes = fields.number(1, range(4)), fields.long_text(1024)
     relays = fields.relays()
     fields.end()
     check(number)
@@ -143,6 +154,7 @@ def app(name, value):
     check(public.x.to_bytes(32, "big") == name)
     found = dict(zip(("app_name", "claimed_name", "claimed_url"), texts))
     found |= {"number": number, "state": state, "flow": flow, "relays": relays}
+    found |= {"flags": flags, "wishes": wishes}
     return found | {"invitation_expires": until, "ended": ended}
 
 
@@ -171,7 +183,7 @@ def rule_number(value):
     check(bound != 2 or credential)
     check(not expires or expires > made)
     if credential and effect == 1:
-        check(bound == 2 and 0 < expires <= made + 600)
+        check(bound == 2 and 0 < expires <= made + 90 * 86400)
     check((rate == 0) == (window == 0) and in_window <= min(rate, used))
     check((not uses or used <= uses) and (in_window or not begin))
     check(effect == 1 or not (uses or rate or used))

@@ -50,7 +50,8 @@ class App:
         self.late = lateness(cell)
         self._start()
 
-    def pair(self, allow):
+    def pair(self, allow, ask=()):
+        self.asks = ask
         self.uri = getattr(self, f"_{self.cell.flow}")(allow)
 
     def _start(self):
@@ -58,7 +59,7 @@ class App:
         self.process = Process(COMMANDS[self.cell.client], log)
 
     def _bunker(self, allow):
-        uri = self.world.signer.invite(self.name, allow)
+        uri = self.world.signer.invite(self.name, allow, self.asks)
         self.connect(uri)
         return uri
 
@@ -113,6 +114,19 @@ class App:
 
     def sign(self, kind=1, **options):
         return self.result("sign_event", event=draft(kind), **options)
+
+    def begin(self, what, **fields):
+        """Starts an order that a person decides: `page`, then `end` or `failed`."""
+        self.result("begin", what=what, **fields)
+
+    def page(self):
+        return self.result("page")
+
+    def end(self):
+        return self.result("end")
+
+    def failed(self):
+        return self.refused("end")
 
     def restart(self):
         """The application ends and starts again with the key that it has kept."""

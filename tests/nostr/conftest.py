@@ -7,6 +7,7 @@ import tempfile
 
 import pytest
 
+from browsers import PROGRAMS
 from cells import Cell, Results
 from children import stop_all, stop_at_exit
 from clients import COMMANDS, FLOWS, USUAL, App
@@ -24,6 +25,7 @@ def pytest_addoption(parser):
     group = parser.getgroup("remote signer")
     group.addoption("--relay", action="append", choices=sorted(RELAYS))
     group.addoption("--client", action="append", choices=sorted(COMMANDS))
+    group.addoption("--browser", action="append", choices=sorted(PROGRAMS))
     group.addoption("--all", action="store_true", help="every client, every relay")
     group.addoption("--stand-in", action="store_true", help="NDK's signer in place of ours")
     group.addoption("--signer-bin", default=built(), help="the program endseal")
@@ -35,6 +37,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     option = config.option
     option.relay = option.relay or (sorted(RELAYS) if option.all else ["khatru"])
+    option.browser = option.browser or (sorted(PROGRAMS) if option.all else ["chrome"])
     option.client = option.client or (sorted(COMMANDS) if option.all else USUAL)
     if not option.stand_in and option.signer_bin is None:
         raise pytest.UsageError("no signer; build it, or --signer-bin FILE, or --stand-in")
@@ -45,6 +48,9 @@ def pytest_configure(config):
 
 def pytest_generate_tests(metafunc):
     option = metafunc.config.option
+    if "browser_name" in metafunc.fixturenames:
+        # Chromium alone in CI: Firefox takes seconds to start.
+        metafunc.parametrize("browser_name", option.browser)
     if "cell" in metafunc.fixturenames:
         cells = [
             Cell(relay, client, flow)
@@ -52,8 +58,8 @@ def pytest_generate_tests(metafunc):
             for client in option.client
             for flow in FLOWS[client]
         ]
-        # The clients differ in nothing that matters to commands.
-        if "test_commands" in metafunc.module.__name__:
+        # The clients differ in nothing that matters to commands and to the page.
+        if metafunc.module.__name__.endswith(("test_commands", "test_page")):
             cells = [it for it in cells if it.client == "nostr-tools"][:1] or cells[:1]
         metafunc.parametrize("cell", cells, ids="-".join, scope="session")
 

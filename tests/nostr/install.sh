@@ -23,6 +23,16 @@ python_packages() {
     cp "$here/requirements.txt" "$cache/venv/installed.txt"
 }
 
+# Chromium and Firefox, for the approval page.
+browsers() {
+    command -v chromium >/dev/null && command -v firefox-esr >/dev/null && return 0
+    say "installing Chromium and Firefox"
+    {
+        apt-get update --quiet
+        apt-get install --yes --quiet --no-install-recommends chromium firefox-esr
+    } >"$cache/log/browsers" 2>&1
+}
+
 # Modules that were installed completely carry a copy of the lock file.
 node_clients() {
     local folder=$here/clients/node
@@ -53,6 +63,7 @@ nostr_rs_relay() {
         >>"$cache/log/nostr-rs-relay" 2>&1
 }
 
+browsers
 python_packages
 node_clients
 go_peer

@@ -67,9 +67,9 @@ class Endseal:
         return self._run("signer", *words, typed=typed, expect=expect)
 
     def start(self):
-        words = ["signer", "run", "--relay", self.relay.url]
+        words = ["signer", "run", "--relay", self.relay.url, "--page", "127.0.0.1:0"]
         self.process = Process(self._words(words), os.path.join(self.folder, "signer.log"))
-        self.process.line()
+        self.page = self.process.line()["page"]
 
     def kill(self):
         self.process.kill()
@@ -80,8 +80,13 @@ class Endseal:
     def relay_restarted(self):
         """It finds the relay by itself."""
 
-    def invite(self, name, allow):
-        said = self.signer("invite", name, "--allow", ",".join(allow), "--for", "30d")
+    def sign_in(self):
+        """A link that signs a browser in."""
+        return self.signer("sign-in")["url"]
+
+    def invite(self, name, allow, ask=()):
+        words = [[option, ",".join(of)] for option, of in (("--allow", allow), ("--ask", ask)) if of]
+        said = self.signer("invite", name, *sum(words, []), "--for", "30d")
         return next(it for it in said.values() if str(it).startswith("bunker://"))
 
     def connect(self, uri, name, allow):
@@ -116,7 +121,7 @@ class StandIn:
         self.kill()
         self.start()
 
-    def invite(self, name, allow):
+    def invite(self, name, allow, ask=()):
         return self.process.ask({"do": "invite", "name": name, "allow": allow})["uri"]
 
     def connect(self, uri, name, allow):

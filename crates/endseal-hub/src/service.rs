@@ -264,7 +264,7 @@ impl ServiceStatus for Reports {
             return Some("the hub accepts no connections".into());
         }
         let has_room = self.metrics.room.load(Relaxed) > 0;
-        // A server is away at times when nobody writes.
+        // A server may be away while no one writes.
         if has_room && !self.metrics.last_write_failed.load(Relaxed) && !self.is_shared {
             return None;
         }

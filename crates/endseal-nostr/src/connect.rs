@@ -13,6 +13,7 @@
 //! Messages are read within the buffer that they were decrypted in: texts lose their escapes where
 //! they lie. The caller MUST wipe that buffer afterwards, as it holds plaintexts and secrets.
 
+mod canonical_url;
 mod digest;
 mod display;
 mod error_text;

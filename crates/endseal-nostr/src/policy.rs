@@ -15,6 +15,7 @@ pub use action::Action;
 pub use decide::{Decision, Verdict, charge, decide};
 pub use explain::{Explanation, explain};
 pub use rule::{
-    Bound, Effect, Kinds, MAX_SCOPE_LIFETIME, RULE_LEN, Rate, Rule, RuleError, Subject, Usage,
+    Bound, Effect, Kinds, MAX_SCOPE_AGE, MAX_SCOPE_LIFETIME, RULE_LEN, Rate, Rule, RuleError,
+    SENSITIVE_KINDS, Subject, Usage,
 };
 pub use text::{Pattern, PatternError, parse_list};

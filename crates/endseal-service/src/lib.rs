@@ -5,12 +5,14 @@
 //! |---|---|
 //! | write metrics in Prometheus' text format | [`MetricsText`], [`Histogram`] |
 //! | serve `/metrics`, `/healthz` and `/readyz` | [`operator_page::serve`] |
+//! | serve pages to the browser of the person who runs the service | [`browser_page::Site`] |
 //! | serve HTTP/1.1 to few clients, with bounds | [`http_server::serve`] |
 //! | take commands from processes of the same user | [`control`] |
 //! | connect by TLS to servers of known authorities | [`Trust`] |
 //! | end at SIGINT and SIGTERM | [`stop_signal`] |
 //!
-//! Everything except the metrics is behind a crate feature: `control`, `http`, `signals`, `trust`.
+//! Everything except the metrics is behind a crate feature: `control`, `http`, `page`, `signals`,
+//! `trust`.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,
@@ -18,6 +20,8 @@
     reason = "there is nothing here without std"
 )]
 
+#[cfg(feature = "page")]
+pub mod browser_page;
 #[cfg(feature = "control")]
 pub mod control;
 mod histogram;

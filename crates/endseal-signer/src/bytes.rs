@@ -71,6 +71,15 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns true if there is no further field.
+    /// Reads a text with a length of two bytes, of at most `max` bytes.
+    pub(crate) fn long_text(&mut self, max: usize) -> Result<Box<str>, RecordError> {
+        let len = usize::from(u16::from_le_bytes(*self.array()?));
+        let (text, rest) = self.0.split_at_checked(len).ok_or(RecordError::Length)?;
+        self.0 = rest;
+        let text = str::from_utf8(text).map_err(|_| RecordError::Value)?;
+        if text.len() > max { Err(RecordError::Value) } else { Ok(text.into()) }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -118,6 +127,12 @@ impl RecordWriter {
     pub(crate) fn texts<const MAX: usize>(self, texts: &[BoundedText<MAX>]) -> Self {
         let count = texts.len().to_le_bytes()[0];
         texts.iter().fold(self.bytes(&[count]), Self::text)
+    }
+
+    /// Writes a text with a length of two bytes.
+    pub(crate) fn long_text(self, text: &str) -> Self {
+        let [low, high, ..] = text.len().to_le_bytes();
+        self.bytes(&[low, high]).bytes(text.as_bytes())
     }
 
     pub(crate) fn finish(self) -> Zeroizing<Vec<u8>> {

@@ -31,14 +31,13 @@ use tokio::time::{Instant, timeout_at};
 
 pub use self::error::RemoteError;
 use self::path::Path;
-use crate::engine::PERSON;
+use crate::engine::{PERSON, PERSON_WITH_PAGE};
 use crate::limit::MAX_RELAYS;
 
 /// Default response timeout. A signer that asks a person first responds within this time, too.
-const TIMEOUT: Duration = Duration::from_secs(70);
-const _: () = assert!(TIMEOUT.as_secs() >= 10 + PERSON, "the signer's answer travels");
+const TIMEOUT: Duration = Duration::from_secs(10 + PERSON);
 /// Response timeout once the signer has named a page on which a person decides.
-const APPROVAL_TIMEOUT: Duration = Duration::from_secs(120);
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(10 + PERSON_WITH_PAGE);
 /// Delay before `connect` is sent again, because the signer may have been offline. It doubles each
 /// time.
 const AGAIN: Duration = Duration::from_secs(2);

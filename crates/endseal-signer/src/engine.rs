@@ -14,9 +14,10 @@ mod request;
 mod tests;
 mod view;
 mod waiting;
+mod waiting_view;
 
 pub(crate) use self::command::check_relays;
-pub(crate) use self::waiting::TIMEOUT as PERSON;
+pub(crate) use self::waiting::{PERSON, PERSON_WITH_PAGE};
 
 use alloc::sync::Arc;
 use core::mem;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | create, open or run a signer | [`Signer`] |
 //! | send commands to a running signer | [`control`] |
+//! | say in words what a request is | [`words`], [`kind_name`] |
 //! | use a remote signer as its client | [`client`] |
 //! | read and write its records | [`SignerStore`], [`State`], [`StateTransaction`] |
 //! | verify the audit log | [`verify_log`] |
@@ -27,6 +28,7 @@ pub mod control;
 mod engine;
 mod error;
 mod keys;
+mod kinds;
 mod log;
 mod metrics;
 mod options;
@@ -37,12 +39,14 @@ mod signer;
 mod signer_store;
 mod state;
 mod text;
+pub mod words;
 
 pub use error::{
     ChangePassphraseError, CreateSignerError, ImportError, LoadError, OpenSignerError, RecordError,
     StateError, StateLimit, UnlockError,
 };
 pub use keys::SigningKeys;
+pub use kinds::kind_name;
 pub use log::{LogBroken, LogFault, VerifyError, verify_log};
 pub use options::{Listening, Options};
 pub use records::app::{App, AppState, Flow, NotInvited};

@@ -3,14 +3,12 @@
 //! Sockets are served on the thread that calls [`run`]. The engine has a thread of its own, because
 //! its commits and key derivations block. Events and commands are sent to it through channels.
 
-mod browser_sessions;
 mod handle;
 mod page;
 mod relay_lines;
 mod relays;
 mod socket;
 mod status;
-mod web;
 mod worker;
 
 use alloc::sync::Arc;
@@ -19,15 +17,14 @@ use core::time::Duration;
 use std::io;
 use std::thread;
 
+use endseal_service::browser_page::{InvalidOrigin, Origin, Sessions, Site};
 use endseal_service::operator_page;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use self::browser_sessions::Sessions;
 use self::handle::Handle;
-use self::page::Page;
 use self::relays::Reaching;
 use self::status::SignerStatus;
 use self::worker::Worker;
@@ -58,6 +55,12 @@ pub enum RunError {
     /// The signer cannot listen at this address.
     #[error("cannot listen at {0}: {1}")]
     Listen(SocketAddr, io::Error),
+    /// The URL of the page is malformed.
+    #[error("{0}")]
+    Page(InvalidOrigin),
+    /// The page listens at all addresses, and no URL says at which one browsers reach it.
+    #[error("a page at {0} needs the URL at which browsers reach it")]
+    PageUrl(SocketAddr),
     /// The control socket cannot be created.
     #[error("the control socket cannot be created: {0}")]
     Socket(io::Error),
@@ -105,11 +108,9 @@ async fn serve(
     let (calls, received_calls) = mpsc::channel(16);
     let (events, received_events) = mpsc::channel(EVENTS);
     let sessions = Arc::new(Sessions::default());
-    let base = page_listener.as_ref().map(|(_, address)| format!("http://{address}"));
-    let named = options.page_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
-    let base = named.or(base);
-    engine.set_page(base.clone());
-    let handle = Handle::new(calls, Arc::clone(&sessions), base.clone());
+    let origin = origin(options, &listening)?;
+    engine.set_page(origin.as_ref().map(Origin::to_string));
+    let handle = Handle::new(calls, Arc::clone(&sessions), origin.clone());
     let reaching = Reaching { proxy: options.proxy, allow_private: options.allow_private };
     let (first, first_connected) = oneshot::channel();
     let (stop, stopped) = oneshot::channel();
@@ -128,8 +129,10 @@ async fn serve(
     if let Some((listener, _)) = metrics_listener {
         tokio::spawn(operator_page::serve(listener, SignerStatus(metrics)));
     }
-    if let (Some((listener, _)), Some(origin)) = (page_listener, base) {
-        tokio::spawn(Page::new(handle, sessions, origin).serve(listener));
+    if let (Some((listener, _)), Some(origin)) = (page_listener, origin) {
+        let (name, cookie) = ("endseal signer", page::COOKIE);
+        let site = Site { name, cookie, sign_in: "endseal signer sign-in", origin, sessions };
+        tokio::spawn(page::serve(site, handle, listener));
     }
     // Commands are served even if no relay is connected.
     let _ = timeout(FIRST_RELAY, first_connected).await;
@@ -150,6 +153,17 @@ async fn serve(
         return Err(RunError::Engine);
     }
     outcome
+}
+
+/// Returns the address at which browsers reach the page, if there is a page.
+fn origin(options: &Options, listening: &Listening) -> Result<Option<Origin>, RunError> {
+    let Some(address) = listening.page else { return Ok(None) };
+    let url = match &options.page_url {
+        Some(url) => url.clone(),
+        None if address.ip().is_unspecified() => return Err(RunError::PageUrl(address)),
+        None => format!("http://{address}"),
+    };
+    url.parse().map(Some).map_err(RunError::Page)
 }
 
 async fn listen(

@@ -78,7 +78,7 @@ impl Signer {
     pub fn command(&mut self, now: u64, request: Request) -> Result<Reply, CommandError> {
         let needs_service = matches!(
             request.command,
-            Command::Waiting
+            Command::Waiting { .. }
                 | Command::Approve { .. }
                 | Command::Deny { .. }
                 | Command::Lock

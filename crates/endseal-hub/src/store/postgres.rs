@@ -132,7 +132,8 @@ impl PostgresStore {
         }
         if self.link.as_ref().is_none_or(|link| link.client.is_closed()) {
             let mut link = self.runtime.block_on(Link::open(&self.server))?;
-            // The database may have been moved while this process had no connection, or did not run.
+            // The database may have been moved while this process had no connection, or did not
+            // run.
             if self.is_open && !self.is_retired {
                 let retired = self.runtime.block_on(copy::token(&mut link, "retired_by"))?;
                 self.is_retired = retired.is_some();
@@ -185,8 +186,8 @@ impl PostgresStore {
 const PREKEYS: &str = "DELETE FROM prekey WHERE one_time = 1";
 const INVITATIONS: &str = "DELETE FROM invitation WHERE uses > 0";
 
-/// Deletes what must be used once alone if the database is a copy: then it has another number, or is
-/// on another server, than was noted in it. Returns the numbers of prekeys and invitations.
+/// Deletes what must be used once alone if the database is a copy: then it has another number, or
+/// is on another server, than was noted in it. Returns the numbers of prekeys and invitations.
 async fn forget_if_restored(transaction: &Transaction<'_>) -> Result<(u64, u64), StorageError> {
     let sql = "SELECT oid::text || ' ' || (SELECT system_identifier FROM pg_control_system())
         FROM pg_database WHERE datname = current_database()";

@@ -44,7 +44,7 @@ impl Database {
         Self::Postgres(format!("{server}/{copy}"))
     }
 
-    /// Lets nobody connect, and ends all connections.
+    /// Lets no one connect, and ends all connections.
     pub(crate) fn close(&self) {
         let Self::Postgres(url) = self else { panic!("it is a file") };
         let (server, name) = url.rsplit_once('/').unwrap();

@@ -256,8 +256,8 @@ async fn the_first_frame_after_the_connections_ended_is_stored() {
     }
 }
 
-/// A copy that PostgreSQL's tools made hands out nothing that the first database may have handed out
-/// since.
+/// A copy that PostgreSQL's tools made hands out nothing that the first database may have handed
+/// out since.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_of_the_database_gives_nothing_out_twice() {
     let mut world = World::new();
@@ -302,7 +302,7 @@ async fn a_process_that_comes_back_to_a_moved_database_writes_nothing() {
     assert_eq!(world.database.count(sql, b"x"), 0);
 }
 
-/// A hub is not ready while its server is away, although nobody writes.
+/// A hub is not ready while its server is away, although no one writes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_without_its_server_is_not_ready() {
     let world = World::new();

@@ -18,7 +18,7 @@ const CUT: char = '…';
 /// line separators are replaced by U+FFFD, and after `max_chars` characters it is cut by `…`.
 #[must_use]
 pub fn sanitise<'a>(text: impl Into<Text<'a>>, max_chars: usize) -> Sanitised<'a> {
-    Sanitised { text: text.into(), max_chars }
+    Sanitised { text: text.into(), max_chars, keeps_lines: false }
 }
 
 /// A text that can be shown. HTML is not escaped.
@@ -26,13 +26,24 @@ pub fn sanitise<'a>(text: impl Into<Text<'a>>, max_chars: usize) -> Sanitised<'a
 pub struct Sanitised<'a> {
     text: Text<'a>,
     max_chars: usize,
+    keeps_lines: bool,
+}
+
+impl Sanitised<'_> {
+    /// Keeps line feeds and tabs, for a text that is shown in a block of its own.
+    #[must_use]
+    pub const fn keep_lines(mut self) -> Self {
+        self.keeps_lines = true;
+        self
+    }
 }
 
 impl fmt::Display for Sanitised<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut chars = self.text.chars();
         for single in chars.by_ref().take(self.max_chars) {
-            f.write_char(if is_deceptive(single) { REPLACEMENT } else { single })?;
+            let is_kept = self.keeps_lines && matches!(single, '\n' | '\t');
+            f.write_char(if is_kept || !is_deceptive(single) { single } else { REPLACEMENT })?;
         }
         chars.next().map_or(Ok(()), |_| f.write_char(CUT))
     }
@@ -66,6 +77,7 @@ mod tests {
         assert_eq!(shown("\u{200d}\u{202f}\u{2065}\u{206a}"), "\u{200d}\u{202f}\u{2065}\u{206a}");
         let escaped = Scanner::over(r#""\u001b[2J\u202ex""#).string().unwrap();
         assert_eq!(sanitise(escaped, 500).to_string(), "\u{fffd}[2J\u{fffd}x");
+        assert_eq!(sanitise("a\n\tb\r", 9).keep_lines().to_string(), "a\n\tb\u{fffd}");
     }
 
     #[test]

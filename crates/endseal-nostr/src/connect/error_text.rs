@@ -110,7 +110,7 @@ impl fmt::Display for Refusal {
             Self::Secret => "the connection secret is wrong",
             Self::Denied => "not allowed",
             Self::Limit => "not allowed: the limit is reached",
-            Self::Timeout => "not allowed: no decision within 60 seconds",
+            Self::Timeout => "not allowed: no decision in time",
             Self::Failed(ExecuteError::Output(_)) | Self::TooLarge => {
                 "the answer is too large for the relay"
             }

@@ -1,11 +1,12 @@
 //! Scopes of signed events that give access: to a relay, or to one request over HTTP.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 use endseal_crypto::sha256::Digest;
 
+use super::canonical_url;
 use crate::event::Template;
-use crate::json::{Piece, Text};
+use crate::json::Text;
 use crate::output::Sink as _;
 
 /// Kind of a log-in to a relay (NIP-42).
@@ -26,6 +27,8 @@ pub enum Scope<'a> {
         /// Absolute URL of the request that is authorized.
         url: Text<'a>,
     },
+    /// All requests over HTTP to one host, in the text of a rule alone: `https://host`.
+    Site(Text<'a>),
 }
 
 impl<'a> Scope<'a> {
@@ -46,43 +49,38 @@ impl<'a> Scope<'a> {
         scope.checked().map(Some)
     }
 
-    /// Parses a relay, or `METHOD URL`.
+    /// Parses a relay, `METHOD URL`, or the URL of a site.
     ///
     /// # Errors
     /// [`ScopeError`].
     pub fn parse(kind: u16, text: &'a str) -> Result<Self, ScopeError> {
         let scope = match kind {
             RELAY_AUTH => Self::Relay(text.into()),
-            HTTP_AUTH => {
-                let (method, url) = text.split_once(' ').ok_or(ScopeError::Text)?;
-                Self::Http { method: method.into(), url: url.into() }
-            }
+            HTTP_AUTH => match text.split_once(' ') {
+                Some((method, url)) => Self::Http { method: method.into(), url: url.into() },
+                None => Self::Site(text.into()),
+            },
             _ => return Err(ScopeError::Tags),
         };
         scope.checked()
     }
 
-    /// SHA-256 of the relay, or of `METHOD URL`.
+    /// SHA-256 of the text that [`fmt::Display`] writes.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
-        let mut digest = Digest::new();
-        let mut put = |text: &Text<'_>| {
-            for piece in text.pieces() {
-                match piece {
-                    Piece::Run(run) => digest.put(run.as_bytes()),
-                    Piece::Char(single) => digest.put(single.encode_utf8(&mut [0; 4]).as_bytes()),
-                }
-            }
-        };
-        match self {
-            Self::Relay(relay) => put(relay),
-            Self::Http { method, url } => {
-                put(method);
-                put(&Text::Plain(" "));
-                put(url);
-            }
-        }
-        digest.finish()
+        let mut digest = Digested(Digest::new());
+        // Writing into a digest cannot fail.
+        let _ = write!(digest, "{self}");
+        digest.0.finish()
+    }
+
+    /// SHA-256 of the site of a request over HTTP: the digest of its [`Self::Site`].
+    #[must_use]
+    pub fn site_digest(&self) -> Option<[u8; 32]> {
+        let Self::Http { url, .. } = self else { return None };
+        let mut digest = Digested(Digest::new());
+        canonical_url::site(url, |single| digest.put(single))?;
+        Some(digest.0.finish())
     }
 
     /// Refuses empty texts, and characters other than visible ASCII: a space separates.
@@ -92,6 +90,7 @@ impl<'a> Scope<'a> {
         let is_valid = match &self {
             Self::Relay(relay) => is_visible(relay),
             Self::Http { method, url } => is_visible(method) && is_visible(url),
+            Self::Site(url) => is_visible(url) && canonical_url::is_site(url),
         };
         if is_valid { Ok(self) } else { Err(ScopeError::Text) }
     }
@@ -107,13 +106,34 @@ fn single<'a>(template: &Template<'a>, name: &str) -> Result<Text<'a>, ScopeErro
     }
 }
 
-/// The scope as its digest has it. A person is shown it sanitised, as all of a request.
+/// The scope as its digest has it, with its URL in canonical form. A person is shown it sanitised,
+/// as all of a request.
 impl fmt::Display for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Relay(relay) => relay.fmt(f),
-            Self::Http { method, url } => write!(f, "{method} {url}"),
-        }
+        let url = match self {
+            Self::Relay(url) | Self::Site(url) => url,
+            Self::Http { method, url } => {
+                write!(f, "{method} ")?;
+                url
+            }
+        };
+        canonical_url::whole(url, |single| f.write_char(single))
+    }
+}
+
+/// Digest of characters.
+struct Digested(Digest);
+
+impl Digested {
+    fn put(&mut self, single: char) {
+        self.0.put(single.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+}
+
+impl fmt::Write for Digested {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.put(text.as_bytes());
+        Ok(())
     }
 }
 
@@ -154,7 +174,7 @@ mod tests {
         if let Some(scope) = scope {
             let text = scope.to_string();
             assert_eq!(scope.digest(), endseal_crypto::sha256::digest(text.as_bytes()));
-            assert_eq!(Scope::parse(kind, &text), Ok(scope));
+            assert_eq!(Scope::parse(kind, &text).unwrap().to_string(), text);
         }
         Ok(scope.map(|scope| scope.to_string()))
     }
@@ -166,7 +186,30 @@ mod tests {
         let http = r#"[["u","https://x/?a,b","more"],["method","GET"],["payload","00"]]"#;
         assert_eq!(of(HTTP_AUTH, http), Ok(Some("GET https://x/?a,b".into())));
         assert_eq!(of(1, http), Ok(None));
+        let same = r#"[["u","HTTPS://X:443"],["method","GET"]]"#;
+        assert_eq!(of(HTTP_AUTH, same), Ok(Some("GET https://x".into())));
         assert_eq!(Scope::parse(1, "GET https://x"), Err(ScopeError::Tags));
+    }
+
+    #[test]
+    fn a_site_is_that_of_its_requests() {
+        let site = Scope::parse(HTTP_AUTH, "https://x").unwrap();
+        for url in ["https://X/", "https://x:443/a?b", "HTTPS://x#c"] {
+            let request = Scope::Http { method: "GET".into(), url: url.into() };
+            assert_eq!(request.site_digest(), Some(site.digest()), "{url}");
+        }
+        for url in ["https://x.y/", "http://x/", "https://x:444/", "https://x@y/", "https:/x", "x"]
+        {
+            let request = Scope::Http { method: "GET".into(), url: url.into() };
+            assert_ne!(request.site_digest(), Some(site.digest()), "{url}");
+        }
+        for text in ["", "x", "https://", "https://x/a", "https://x/?a", "https://x y", "wss://x"] {
+            assert_eq!(
+                Scope::parse(HTTP_AUTH, text).ok().filter(|it| matches!(it, Scope::Site(_))),
+                None,
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Actions of requests, as rules see them.
 
-use super::rule::{Subject, is_credential};
+use super::rule::{SENSITIVE_KINDS, Subject};
 use crate::connect::{Call, Message, Scope, ScopeError};
 
 /// Effect that a request would have, if it were executed.
@@ -13,6 +13,8 @@ pub enum Action {
         kind: u16,
         /// SHA-256 of the scope; of kinds 22242 and 27235 it is always there.
         scope: Option<[u8; 32]>,
+        /// SHA-256 of the site; of kind 27235 with a URL of HTTP.
+        site: Option<[u8; 32]>,
     },
     /// Encrypt to a peer by NIP-04.
     Nip04Encrypt {
@@ -50,10 +52,14 @@ impl Action {
     pub fn of(call: &Call<'_>) -> Result<Option<Self>, ScopeError> {
         let peer = |message: &Message<'_>| message.peer.to_bytes();
         Ok(Some(match call {
-            Call::SignEvent(template) => Self::Sign {
-                kind: template.kind,
-                scope: Scope::of(template)?.map(|scope| scope.digest()),
-            },
+            Call::SignEvent(template) => {
+                let scope = Scope::of(template)?;
+                Self::Sign {
+                    kind: template.kind,
+                    scope: scope.map(|scope| scope.digest()),
+                    site: scope.and_then(|scope| scope.site_digest()),
+                }
+            }
             Call::Nip04Encrypt(message) => Self::Nip04Encrypt { peer: peer(message) },
             Call::Nip04Decrypt(message) => Self::Nip04Decrypt { peer: peer(message) },
             Call::Nip44Encrypt(message) => Self::Nip44Encrypt { peer: peer(message) },
@@ -109,9 +115,18 @@ impl Action {
         }
     }
 
-    /// Returns true if the signed event would be a log-in or a bearer token.
-    pub(super) fn is_credential(&self) -> bool {
-        matches!(self, Self::Sign { kind, .. } if is_credential(*kind))
+    /// SHA-256 of the site, if there is one.
+    #[must_use]
+    pub const fn site(&self) -> Option<&[u8; 32]> {
+        match self {
+            Self::Sign { site, .. } => site.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the signed event would act elsewhere for the user.
+    pub(super) fn is_sensitive(&self) -> bool {
+        matches!(self, Self::Sign { kind, .. } if SENSITIVE_KINDS.contains(kind))
     }
 }
 
@@ -133,7 +148,7 @@ mod tests {
         let message = Message { peer, text: "" };
         let peer = peer.to_bytes();
         for (call, action) in [
-            (sign(1, &[]), Some(Action::Sign { kind: 1, scope: None })),
+            (sign(1, &[]), Some(Action::Sign { kind: 1, scope: None, site: None })),
             (Call::Nip04Encrypt(message), Some(Action::Nip04Encrypt { peer })),
             (Call::Nip04Decrypt(message), Some(Action::Nip04Decrypt { peer })),
             (Call::Nip44Encrypt(message), Some(Action::Nip44Encrypt { peer })),
@@ -155,9 +170,12 @@ mod tests {
         let tags: &[&[&str]] = &[&["relay", "wss://r.x"], &["challenge", "c"]];
         let action = Action::of(&sign(22_242, tags)).unwrap().unwrap();
         assert_eq!(action.scope(), Some(&endseal_crypto::sha256::digest(b"wss://r.x")));
-        assert!(action.is_credential());
+        assert!(action.is_sensitive());
         assert_eq!(Action::of(&sign(22_242, &tags[..1])), Err(ScopeError::Tags));
         assert_eq!(Action::of(&sign(27_235, tags)), Err(ScopeError::Tags));
-        assert_eq!(Action::of(&sign(1, tags)), Ok(Some(Action::Sign { kind: 1, scope: None })));
+        assert_eq!(
+            Action::of(&sign(1, tags)),
+            Ok(Some(Action::Sign { kind: 1, scope: None, site: None }))
+        );
     }
 }

@@ -116,10 +116,13 @@ fn matches(rule: &Rule, action: &Action) -> bool {
     rule.subject == action.subject()
         && action.kind().is_none_or(|kind| rule.kinds.contains(kind))
         && match &rule.bound {
-            // An allowance of many kinds allows no log-in and no bearer token.
-            Bound::None => rule.effect != Effect::Allow || !action.is_credential(),
+            // An allowance of several kinds allows no log-in, token or other kind that acts
+            // elsewhere.
+            Bound::None => {
+                rule.effect != Effect::Allow || !action.is_sensitive() || rule.kinds.is_one()
+            }
             Bound::Peer(peer) => action.peer() == Some(peer),
-            Bound::Scope(scope) => action.scope() == Some(scope),
+            Bound::Scope(scope) => [action.scope(), action.site()].contains(&Some(scope)),
         }
 }
 
@@ -145,7 +148,7 @@ mod tests {
     use super::super::rule::{Kinds, Rate, Subject};
     use super::*;
 
-    const NOTE: Action = Action::Sign { kind: 1, scope: None };
+    const NOTE: Action = Action::Sign { kind: 1, scope: None, site: None };
     const DENY: Rule = Rule { effect: Effect::Deny, ..RULE };
     const ASK: Rule = Rule { effect: Effect::Ask, ..RULE };
     const USED_UP: Rule =
@@ -190,19 +193,40 @@ mod tests {
 
     #[test]
     fn credentials_need_an_allowance_of_their_scope() {
-        let login = |scope| Action::Sign { kind: 22_242, scope: Some(scope) };
+        let login = |scope| Action::Sign { kind: 22_242, scope: Some(scope), site: None };
         let verdict = |rule, action| decide(&[rule], &action, 1_000).verdict;
         assert_eq!(verdict(LOGIN, login([5; 32])), Verdict::Allow);
         assert_eq!(verdict(LOGIN, login([6; 32])), Verdict::Deny);
         assert_eq!(verdict(RULE, login([5; 32])), Verdict::Deny);
         assert_eq!(verdict(ASK, login([5; 32])), Verdict::Ask);
         assert_eq!(decide(&[DENY, LOGIN], &login([5; 32]), 1_000).rule, Some(1));
-        assert_eq!(verdict(LOGIN, Action::Sign { kind: 27_235, scope: Some([5; 32]) }), {
-            Verdict::Deny
-        });
+        let token =
+            |scope, site| Action::Sign { kind: 27_235, scope: Some(scope), site: Some(site) };
+        assert_eq!(verdict(LOGIN, token([5; 32], [5; 32])), Verdict::Deny);
+        let site = Rule { kinds: Kinds::one(27_235), ..LOGIN };
+        assert_eq!(verdict(site, token([5; 32], [6; 32])), Verdict::Allow);
+        assert_eq!(verdict(site, token([6; 32], [5; 32])), Verdict::Allow);
+        assert_eq!(verdict(site, token([6; 32], [6; 32])), Verdict::Deny);
         let rumor = Rule { subject: Subject::Unwrap, ..RULE };
         assert_eq!(verdict(rumor, Action::Unwrap { kind: 22_242 }), Verdict::Allow);
         assert_eq!(verdict(RULE, Action::Unwrap { kind: 1 }), Verdict::Deny);
+    }
+
+    #[test]
+    fn kinds_that_act_elsewhere_are_allowed_by_name_alone() {
+        for kind in crate::policy::SENSITIVE_KINDS {
+            let action = Action::Sign { kind, scope: None, site: None };
+            let several = Rule { kinds: Kinds { first: kind, last: kind + 1 }, ..RULE };
+            for (rule, verdict) in
+                [(RULE, Verdict::Deny), (several, Verdict::Deny), (ASK, Verdict::Ask)]
+            {
+                assert_eq!(decide(&[rule], &action, 1_000).verdict, verdict, "{kind}");
+            }
+            let one = Rule { kinds: Kinds::one(kind), ..RULE };
+            if one.check().is_ok() {
+                assert_eq!(decide(&[one], &action, 1_000).verdict, Verdict::Allow, "{kind}");
+            }
+        }
     }
 
     #[test]

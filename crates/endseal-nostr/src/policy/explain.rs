@@ -91,7 +91,7 @@ mod tests {
             Rule { number: 7, effect: Effect::Deny, ..RULE },
             Rule { number: 8, effect: Effect::Deny, ..RULE },
         ];
-        let action = Action::Sign { kind: 1, scope: None };
+        let action = Action::Sign { kind: 1, scope: None, site: None };
         let text = |rules: &[Rule]| explain(rules, &action, 2_000).to_string();
         assert_eq!(
             text(&rules[..5]),

@@ -7,8 +7,17 @@ use crate::connect::{HTTP_AUTH, RELAY_AUTH};
 /// Length of the bytes of a rule.
 pub const RULE_LEN: usize = 88;
 
-/// Seconds that an allowance of kind 22242 or 27235 lasts at most.
-pub const MAX_SCOPE_LIFETIME: u64 = 600;
+/// Seconds by which the time of an event of kind 22242 or 27235 may differ from the clock.
+pub const MAX_SCOPE_AGE: u64 = 600;
+
+/// Seconds that an allowance of kind 22242 or 27235 lasts at most: 90 days.
+pub const MAX_SCOPE_LIFETIME: u64 = 90 * 86_400;
+
+/// Kinds whose events act elsewhere for the user, or delete what they have: a seal of a private
+/// message (NIP-59), a request to vanish (NIP-62), a log-in (NIP-42), a request to a wallet
+/// (NIP-47), one to a remote signer (NIP-46), and tokens for media servers (BUD-01) and over HTTP
+/// (NIP-98). A rule that allows several kinds allows none of them.
+pub const SENSITIVE_KINDS: [u16; 7] = [13, 62, RELAY_AUTH, 23_194, 24_133, 24_242, HTTP_AUTH];
 
 /// A rule of one app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,14 +144,19 @@ impl Kinds {
         self.first <= kind && kind <= self.last
     }
 
+    /// Returns true if it is one kind.
+    pub(super) const fn is_one(self) -> bool {
+        self.first == self.last
+    }
+
     /// The kind, if it is one whose signature gives access to something else.
     pub(super) const fn credential(self) -> Option<u16> {
         if self.first == self.last && is_credential(self.first) { Some(self.first) } else { None }
     }
 }
 
-/// Returns true for kinds whose signed events give access: a log-in or a bearer token.
-pub(super) const fn is_credential(kind: u16) -> bool {
+/// Returns true for kinds whose signed events have a scope: a log-in or a token over HTTP.
+const fn is_credential(kind: u16) -> bool {
     matches!(kind, RELAY_AUTH | HTTP_AUTH)
 }
 
@@ -154,7 +168,7 @@ pub enum Bound {
     None,
     /// The other side of a conversation, as bytes of a public key.
     Peer([u8; 32]),
-    /// SHA-256 of the scope of kind 22242 or 27235.
+    /// SHA-256 of the scope of kind 22242 or 27235, or of the site of kind 27235.
     Scope([u8; 32]),
 }
 
@@ -243,7 +257,7 @@ pub enum RuleError {
     /// The version is another one than 1.
     Version,
     /// A value is none that a writer writes: an unknown number, a bound that does not fit the
-    /// subject, an allowance of kind 22242 or 27235 without scope or for more than 600 seconds.
+    /// subject, an allowance of kind 22242 or 27235 without scope or for more than 90 days.
     Value,
 }
 
@@ -281,7 +295,7 @@ pub(super) mod tests {
     pub(crate) const LOGIN: Rule = Rule {
         kinds: Kinds::one(RELAY_AUTH),
         bound: Bound::Scope([5; 32]),
-        expires: Some(1_600),
+        expires: Some(1_000 + MAX_SCOPE_LIFETIME),
         ..RULE
     };
 
@@ -310,14 +324,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_credential_is_allowed_with_its_scope_for_ten_minutes_only() {
+    fn a_credential_is_allowed_with_its_scope_for_a_limited_time_only() {
         for kind in [RELAY_AUTH, HTTP_AUTH] {
             let login = Rule { kinds: Kinds::one(kind), ..LOGIN };
             assert_eq!(login.check(), Ok(()));
             for other in [
                 Rule { bound: Bound::None, ..login },
                 Rule { expires: None, ..login },
-                Rule { expires: Some(1_601), ..login },
+                Rule { expires: Some(1_001 + MAX_SCOPE_LIFETIME), ..login },
                 Rule { expires: Some(1_000), ..login },
                 Rule { kinds: Kinds { first: kind, last: kind + 1 }, ..login },
                 Rule { subject: Subject::Unwrap, ..login },

@@ -247,7 +247,7 @@ mod tests {
             ("sign:22242:", PatternError::Scope),
             ("sign:22242:wss://r.x ", PatternError::Scope),
             ("sign:22242:#12", PatternError::Scope),
-            ("sign:27235:https://x", PatternError::Scope),
+            ("sign:27235:https://x/a", PatternError::Scope),
             ("sign:27235:GET", PatternError::Scope),
             ("sign:27235:GET  https://x", PatternError::Scope),
         ] {

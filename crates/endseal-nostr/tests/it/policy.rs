@@ -111,6 +111,8 @@ fn scopes_are_judged_as_the_vectors_say() {
             let scope = scope.unwrap().unwrap();
             assert_eq!(scope.to_string(), case.text("scope"));
             assert_eq!(hex(&scope.digest()), case.text("digest"));
+            let site = scope.site_digest().map(|it| hex(&it));
+            assert_eq!(site.as_deref(), case.value("site").as_str());
         }
     }
 }
@@ -122,7 +124,7 @@ fn action(value: &Value) -> Action {
     };
     let peer = || bytes("peer").unwrap();
     match value["subject"].as_str().unwrap() {
-        "sign" => Action::Sign { kind: kind(), scope: bytes("scope") },
+        "sign" => Action::Sign { kind: kind(), scope: bytes("scope"), site: bytes("site") },
         "nip04_encrypt" => Action::Nip04Encrypt { peer: peer() },
         "nip04_decrypt" => Action::Nip04Decrypt { peer: peer() },
         "nip44_encrypt" => Action::Nip44Encrypt { peer: peer() },

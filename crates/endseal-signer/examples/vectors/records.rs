@@ -48,20 +48,25 @@ fn public(byte: u8) -> [u8; 32] {
 }
 
 fn settings(dir: &Path) {
-    let value = |next: u32, relays: &[u8]| {
+    let value_with = |next: u32, relays: &[u8], refuses_nip04: u8| {
         let numbers = [NOW - 700, 9].map(u64::to_le_bytes).concat();
-        [&[1][..], &numbers, &next.to_le_bytes(), relays].concat()
+        [&[1][..], &numbers, &next.to_le_bytes(), relays, &[refuses_nip04]].concat()
     };
+    let value = |next, relays: &[u8]| value_with(next, relays, 0);
     let two = relays(&["wss://relay.example.com", "ws://[::1]:7777/path"]);
     let kind = Kind { dir, kind: "settings", name: Vec::new(), value: value(7, &two) };
     let floor = (NOW - 700).to_string();
-    let fields = |next, relays| {
+    let fields_with = |next, relays, refuses_nip04| {
         let numbers = [("floor", floor.as_str()), ("first_line", "9"), ("next_app", next)];
-        [&numbers[..], &[("relays", relays)]].concat()
+        [&numbers[..], &[("relays", relays), ("refuses_nip04", refuses_nip04)]].concat()
     };
+    let fields = |next, relays| fields_with(next, relays, "false");
     let both = "[\"wss://relay.example.com\", \"ws://[::1]:7777/path\"]";
     kind.ok("two-relays", "settings with two relays", &kind.value, &fields("7", both));
     kind.ok("first", "no app was made, there are no relays", &value(1, &[0]), &fields("1", "[]"));
+    let strict = value_with(1, &[0], 1);
+    kind.ok("strict", "NIP-04 is refused", &strict, &fields_with("1", "[]", "true"));
+    kind.refused("flag-2", "another flag", "value", &value_with(1, &[0], 2));
     kind.lengths();
     kind.version(0);
     kind.refused("line-0", "the first line is 0", "value", &kind.with(9, &[0; 8]));
@@ -139,7 +144,13 @@ fn app_head(state: u8, flow: u8, client: &[u8; 32], until: u64, ended: u64) -> V
 
 fn app_texts() -> Vec<u8> {
     let texts = ["phone", "Client", "https://client.example.com"].map(text8).concat();
-    [texts, relays(&["wss://relay.example.com"])].concat()
+    [texts, asked(0, ""), relays(&["wss://relay.example.com"])].concat()
+}
+
+/// Encodes the flags of an app, and the permissions that its client asks for.
+fn asked(flags: u8, wishes: &str) -> Vec<u8> {
+    let len = u16::try_from(wishes.len()).unwrap().to_le_bytes();
+    [&[flags][..], &len, wishes.as_bytes()].concat()
 }
 
 fn app_kind(dir: &Path) -> Kind<'_> {
@@ -169,13 +180,22 @@ fn app(dir: &Path) {
 
     let with = |texts: &[u8]| [&kind.value[..APP_TEXTS], texts].concat();
     let long = "n".repeat(65);
-    let first = with(&[text8(&long), text8(""), text8(""), relays(&[])].concat());
+    let first = with(&[text8(&long), text8(""), text8(""), asked(0, ""), relays(&[])].concat());
     kind.refused("long-name", "a name of 65 bytes", "value", &first);
-    let second = with(&[text8(""), text8(&long), text8(""), relays(&[])].concat());
+    let second = with(&[text8(""), text8(&long), text8(""), asked(0, ""), relays(&[])].concat());
     kind.refused("long-claimed-name", "a claimed name of 65 bytes", "value", &second);
-    let nine = with(&[text8(""), text8(""), text8(""), relays(&["wss://a"; 9])].concat());
+    let behind = |asked: Vec<u8>, relays: Vec<u8>| {
+        with(&[text8(""), text8(""), text8(""), asked, relays].concat())
+    };
+    let nine = behind(asked(0, ""), relays(&["wss://a"; 9]));
     kind.refused("nine-relays", "nine relays", "value", &nine);
-    let not_text = with(&[&[2, 0xed, 0xa0][..], &[0, 0, 0]].concat());
+    let flags = behind(asked(4, ""), relays(&[]));
+    kind.refused("flags-4", "an unknown flag", "value", &flags);
+    let long = behind(asked(0, &"x".repeat(1_025)), relays(&[]));
+    kind.refused("long-wishes", "permissions of 1,025 bytes", "value", &long);
+    let cut = with(&[text8(""), text8(""), text8(""), vec![0, 5, 0, b'x']].concat());
+    kind.refused("cut-wishes", "permissions that are cut", "length", &cut);
+    let not_text = with(&[&[2, 0xed, 0xa0][..], &[0, 0, 0, 0, 0, 0]].concat());
     kind.refused("not-utf-8", "a name that is not UTF-8", "value", &not_text);
 }
 
@@ -201,9 +221,30 @@ fn app_stages(dir: &Path) {
             ("app_name", "\"phone\""),
             ("claimed_name", "\"Client\""),
             ("claimed_url", "\"https://client.example.com\""),
+            ("flags", "0"),
+            ("wishes", "\"\""),
             ("relays", "[\"wss://relay.example.com\"]"),
         ]);
         kind.ok(what, comment, &value(state, flow, &client, until, ended), &fields);
+        if what == "paired" {
+            let texts = ["phone", "Client", "https://client.example.com"].map(text8).concat();
+            let wishes = "sign_event:1,nip44_encrypt,é";
+            let value = [
+                app_head(state, flow, &client, until, ended),
+                texts,
+                asked(3, wishes),
+                relays(&["wss://relay.example.com"]),
+            ];
+            let quoted = format!("\"{wishes}\"");
+            for (name, field) in &mut fields {
+                match *name {
+                    "flags" => *field = "3",
+                    "wishes" => *field = &quoted,
+                    _ => {}
+                }
+            }
+            kind.ok("legacy", "encrypts by NIP-04 to the user key", &value.concat(), &fields);
+        }
     }
     for (what, comment, state, flow, client, until, ended) in [
         ("invited-client", "invited, with a client", 1, 1, client, until, 0),

@@ -112,8 +112,12 @@ pub enum Command {
         /// Name or number of the app.
         app: String,
     },
-    /// Lists the requests that wait for a decision.
-    Waiting,
+    /// Returns the requests that wait for a decision.
+    Waiting {
+        /// Number of a request, which is returned whole. If absent, all are returned, with long
+        /// texts cut.
+        id: Option<u32>,
+    },
     /// Allows a request that waits for a decision.
     Approve {
         /// Number of the request.

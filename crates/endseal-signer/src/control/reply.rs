@@ -167,22 +167,39 @@ pub struct WaitingView {
     pub id: u32,
     /// Name of the app that made the request.
     pub app: String,
+    /// Number of the app.
+    pub app_number: u32,
+    /// Time at which the app was added, in seconds since 1970.
+    pub app_made: u64,
+    /// Public key of the user whose key is to be used, in hexadecimal.
+    pub user: String,
+    /// Label of the user; may be empty.
+    pub user_label: String,
     /// NIP-46 method of the request.
     pub method: String,
     /// Kind of the event to be signed, if the method signs one.
     pub kind: Option<u16>,
+    /// Name of the kind in words, if it is known.
+    pub kind_name: Option<String>,
     /// Public key of the peer to encrypt to or to decrypt from, in hexadecimal.
     pub peer: Option<String>,
     /// URL and method of kind 27235, or relay of kind 22242 (authentication).
     pub scope: Option<String>,
-    /// Content of the event, shortened, without control and direction characters.
+    /// Content of the event or the text to encrypt, without control and direction characters
+    /// except line feeds.
     pub content: String,
+    /// Number of characters of the whole content.
+    pub content_length: usize,
+    /// Text that the app would get from a decryption. Absent if the payload does not decrypt.
+    pub plaintext: Option<String>,
     /// Time of the event in seconds since 1970.
     pub created_at: Option<u64>,
-    /// First 20 tags of the event, each with its values, shortened like the content.
-    pub tags: Vec<String>,
+    /// Values of each tag; in a list of requests the first 20 tags, with long values cut.
+    pub tags: Vec<Vec<String>>,
     /// Number of tags that the event has in total.
     pub tag_count: usize,
+    /// Rule that a decision would add if it is remembered.
+    pub rule: String,
     /// Seconds until the request is refused without a decision.
     pub seconds: u64,
 }

@@ -38,7 +38,11 @@ impl Engine {
             Command::Unlock => self.unlock(now, &secret),
             Command::Lock => self.lock(now),
             Command::Apps => Ok(Reply::Apps(self.apps(now))),
-            Command::Waiting => Ok(Reply::Waiting(self.parts.waiting.views(now))),
+            Command::Waiting { id: None } => Ok(Reply::Waiting(self.waiting(now))),
+            Command::Waiting { id: Some(id) } => match self.waiting_request(id, now) {
+                Some(request) => Ok(Reply::Waiting(vec![request])),
+                None => Err(CommandError::NotWaiting(id)),
+            },
             Command::Explain { app, action } => self.explain(now, &app, &action),
             Command::Log { after, limit } => self.lines(after, limit),
             Command::Verify => self.verify(),

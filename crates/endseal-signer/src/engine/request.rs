@@ -6,7 +6,7 @@ use endseal_nostr::connect::{
     ScopeError, UnwrapBatch, UnwrapResults, aux, execute, execute_len, unwrap_item,
 };
 use endseal_nostr::policy::{
-    Action, Effect, MAX_SCOPE_LIFETIME, Rule, Subject, Verdict, charge, decide,
+    Action, Effect, MAX_SCOPE_AGE, Rule, Subject, Verdict, charge, decide,
 };
 
 use super::arrival::Carrier;
@@ -144,9 +144,9 @@ impl Batch<'_> {
             }
         };
         if let (Call::SignEvent(template), Some(_)) = (call, action.scope())
-            && template.created_at.abs_diff(self.now) > MAX_SCOPE_LIFETIME
+            && template.created_at.abs_diff(self.now) > MAX_SCOPE_AGE
         {
-            // The event would still be valid after the rule has expired.
+            // A token from the future would be valid when its user has forgotten it.
             self.refuse_request(transport, request, ScopeError::Time.into());
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl Batch<'_> {
                 self.charge(transport, &mut rules, rule)?;
                 return self.execute(decided, call, Some(&action), rule, true);
             }
-            Verdict::Ask => return self.ask(decided, call, &action, rule),
+            Verdict::Ask => return self.ask(decided, &action, rule),
             Verdict::Deny => LogVerdict::Denied,
             Verdict::Limit => LogVerdict::Limit,
         };

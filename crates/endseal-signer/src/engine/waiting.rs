@@ -2,18 +2,15 @@
 
 use core::mem;
 
-use base16ct::lower::encode_string as hex;
 use endseal_crypto::secret::Zeroizing;
-use endseal_nostr::connect::{Answer, Call, MAX_CONTENT, Refusal, Request, Scope, sanitise};
-use endseal_nostr::event::{Tag, Template};
-use endseal_nostr::json::Text;
+use endseal_nostr::connect::{Answer, Refusal, Request};
 use endseal_nostr::policy::{Action, Bound, Effect, Kinds, MAX_SCOPE_LIFETIME, Pattern};
 
 use super::arrival::Carrier;
 use super::batch::{Batch, record};
 use super::request::{Decided, ended};
 use super::{entry_of, user_key};
-use crate::control::{CommandError, Remember, WaitingView};
+use crate::control::{CommandError, Remember};
 use crate::error::StateError;
 use crate::metrics::Outcome;
 use crate::records::line::{LogVerdict, Matter};
@@ -21,7 +18,10 @@ use crate::state::State;
 use crate::text::BoundedText;
 
 /// Timeout in seconds after which a waiting request is refused.
-pub(crate) const TIMEOUT: u64 = 60;
+pub(crate) const PERSON: u64 = 60;
+/// Timeout of a signer with a page, to which the app sends its user. The user may have to sign a
+/// browser in first.
+pub(crate) const PERSON_WITH_PAGE: u64 = 300;
 /// Maximum number of waiting requests of one app.
 const MAX_OF_APP: usize = 8;
 /// Maximum number of waiting requests of all apps.
@@ -29,22 +29,16 @@ const MAX: usize = 64;
 /// Smallest number of a waiting request. Numbers have six digits for at least 800,000 requests.
 const FIRST: u32 = 100_000;
 
-/// Maximum number of tags, of values per tag, and of characters per value that are shown.
-const MAX_TAGS: usize = 20;
-const MAX_VALUES: usize = 4;
-const MAX_VALUE: usize = 100;
-
 /// Request that waits for a decision.
-struct Entry {
-    number: u32,
-    transport: [u8; 32],
+pub(super) struct Entry {
+    pub(super) number: u32,
+    pub(super) transport: [u8; 32],
     digest: [u8; 32],
     carrier: Carrier,
-    action: Action,
+    pub(super) action: Action,
     /// JSON of the request, from which it is parsed again.
-    json: Zeroizing<Vec<u8>>,
-    until: u64,
-    view: WaitingView,
+    pub(super) json: Zeroizing<Vec<u8>>,
+    pub(super) until: u64,
 }
 
 /// Queue of the requests that wait. It is in memory only, so a restart empties it.
@@ -75,10 +69,8 @@ impl Waiting {
     }
 
     /// Returns the waiting requests in the order of their arrival.
-    pub(super) fn views(&self, now: u64) -> Vec<WaitingView> {
-        let view =
-            |it: &Entry| WaitingView { seconds: it.until.saturating_sub(now), ..it.view.clone() };
-        self.entries.iter().map(view).collect()
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
     /// Remembers the state of the queue at the start of a transaction.
@@ -142,7 +134,7 @@ impl Waiting {
 
 /// A request also times out if the clock was set back, so that none waits longer than it should.
 fn is_late(entry: &Entry, now: u64) -> bool {
-    entry.until <= now || entry.until > now.saturating_add(TIMEOUT)
+    entry.until <= now || entry.until > now.saturating_add(PERSON_WITH_PAGE)
 }
 
 impl Batch<'_> {
@@ -165,7 +157,6 @@ impl Batch<'_> {
     pub(super) fn ask(
         &mut self,
         decided: &Decided<'_, '_>,
-        call: &Call<'_>,
         action: &Action,
         rule: u32,
     ) -> Result<(), StateError> {
@@ -174,7 +165,6 @@ impl Batch<'_> {
             self.refuse_request(transport, request, Refusal::Busy);
             return Ok(());
         }
-        let Some(app) = self.transaction.app(transport) else { return Ok(()) };
         let waiting = &mut self.parts.waiting;
         waiting.last = waiting.last.wrapping_add(1).max(1);
         let number = waiting.last;
@@ -185,8 +175,10 @@ impl Batch<'_> {
             carrier: decided.carrier,
             action: *action,
             json: json(request),
-            until: self.now.saturating_add(TIMEOUT),
-            view: view(number, app.app().name.as_str(), call, action),
+            until: self.now.saturating_add(match self.parts.page {
+                Some(_) => PERSON_WITH_PAGE,
+                None => PERSON,
+            }),
         });
         self.parts.metrics.request(request.method.name(), Outcome::Asked);
         let entry = self.entry(decided, Some(action), LogVerdict::Asks, rule);
@@ -326,7 +318,7 @@ impl Batch<'_> {
         let pattern = pattern(&entry.action);
         let mut rule = pattern.rule(effect, number, self.now);
         let lifetime = match entry.action.scope() {
-            // A rule for a login or token lasts ten minutes at most, even if more was requested.
+            // A rule for a login or token ends, even if none was requested.
             Some(_) if effect == Effect::Allow => {
                 Some(remember.lifetime.unwrap_or(MAX_SCOPE_LIFETIME).min(MAX_SCOPE_LIFETIME))
             }
@@ -355,7 +347,7 @@ impl Batch<'_> {
 }
 
 /// Returns the narrowest pattern that matches an action.
-fn pattern(action: &Action) -> Pattern {
+pub(super) fn pattern(action: &Action) -> Pattern {
     let bound = match (action.peer(), action.scope()) {
         (Some(peer), _) => Bound::Peer(*peer),
         (None, Some(scope)) => Bound::Scope(*scope),
@@ -383,48 +375,4 @@ fn json(request: &Request<'_>) -> Zeroizing<Vec<u8>> {
     }
     out.extend_from_slice(b"]}");
     out
-}
-
-/// Builds the view of a request for a person. Texts of the app are shortened and sanitised.
-fn view(id: u32, app: &str, call: &Call<'_>, action: &Action) -> WaitingView {
-    let content: Text<'_> = match call {
-        Call::SignEvent(template) => template.content,
-        Call::Nip04Encrypt(message) | Call::Nip44Encrypt(message) => message.text.into(),
-        // An encrypted payload is not readable for a person.
-        _ => "".into(),
-    };
-    let template = match call {
-        Call::SignEvent(template) => Some(template),
-        _ => None,
-    };
-    let scope = template.and_then(|template| Scope::of(template).ok().flatten());
-    WaitingView {
-        id,
-        app: app.to_owned(),
-        method: call.method().name().to_owned(),
-        kind: action.kind(),
-        peer: action.peer().map(|peer| hex(peer)),
-        scope: scope.map(|it| sanitise(it.to_string().as_str(), MAX_CONTENT).to_string()),
-        content: sanitise(content, MAX_CONTENT).to_string(),
-        created_at: template.map(|it| it.created_at),
-        tags: template.map(tags).unwrap_or_default(),
-        tag_count: template.map_or(0, |it| it.tags.iter().count()),
-        seconds: TIMEOUT,
-    }
-}
-
-/// Returns the first tags of an event. Some kinds consist only of tags, for instance follow lists
-/// and deletions.
-fn tags(template: &Template<'_>) -> Vec<String> {
-    let tag = |tag: Tag<'_>| {
-        let mut text = String::new();
-        for value in tag.values().take(MAX_VALUES) {
-            if !text.is_empty() {
-                text.push(' ');
-            }
-            text.push_str(&sanitise(value, MAX_VALUE).to_string());
-        }
-        text
-    };
-    template.tags.iter().take(MAX_TAGS).map(tag).collect()
 }

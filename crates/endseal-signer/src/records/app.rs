@@ -10,6 +10,9 @@ use crate::bytes::{Fields, RecordWriter, codes};
 use crate::error::RecordError;
 use crate::text::{BoundedText, MAX_NAME, MAX_TEXT};
 
+/// Maximum length in bytes of the permissions that a client asks for.
+pub(crate) const MAX_WISHES: usize = 1_024;
+
 /// Maximum number of relays of one app, and of the signer.
 pub const MAX_RELAYS: usize = 8;
 
@@ -33,6 +36,11 @@ pub struct App {
     pub claimed_name: BoundedText<MAX_NAME>,
     /// URL that the client claims. It is not verified.
     pub claimed_url: BoundedText<MAX_TEXT>,
+    /// True if the client encrypts with NIP-04, and is answered so.
+    pub is_legacy: bool,
+    /// True if the client reaches the signer by the user's key instead of the transport key.
+    pub is_at_user_key: bool,
+    wishes: Box<str>,
     relays: Vec<BoundedText<MAX_TEXT>>,
 }
 
@@ -147,6 +155,9 @@ impl App {
             name: BoundedText::default(),
             claimed_name: BoundedText::default(),
             claimed_url: BoundedText::default(),
+            is_legacy: false,
+            is_at_user_key: false,
+            wishes: Box::default(),
             relays: Vec::new(),
         }
     }
@@ -195,6 +206,22 @@ impl App {
     #[must_use]
     pub const fn made(&self) -> u64 {
         self.made
+    }
+
+    /// Permissions that the client asks for (NIP-46). They grant nothing.
+    #[must_use]
+    pub const fn wishes(&self) -> &str {
+        &self.wishes
+    }
+
+    /// Sets the permissions that the client asks for. Those beyond [`MAX_WISHES`] bytes are
+    /// dropped.
+    pub fn set_wishes(&mut self, wishes: &str) {
+        let end = match wishes.len() {
+            ..=MAX_WISHES => wishes.len(),
+            _ => wishes[..wishes.floor_char_boundary(MAX_WISHES)].rfind(',').unwrap_or_default(),
+        };
+        self.wishes = wishes[..end].into();
     }
 
     /// Relays of the app's client. If the list is empty, the signer's relays are used.
@@ -298,6 +325,8 @@ impl App {
         let (made, until, expires, ended) =
             (fields.u64()?, fields.u64()?, fields.u64()?, fields.u64()?);
         let (name, claimed_name, claimed_url) = (fields.text()?, fields.text()?, fields.text()?);
+        let flags = fields.code(|flags| (flags <= LEGACY | AT_USER_KEY).then_some(flags))?;
+        let wishes = fields.long_text(MAX_WISHES)?;
         let relays = fields.texts(MAX_RELAYS)?;
         fields.end()?;
 
@@ -329,6 +358,9 @@ impl App {
             name,
             claimed_name,
             claimed_url,
+            is_legacy: flags & LEGACY != 0,
+            is_at_user_key: flags & AT_USER_KEY != 0,
+            wishes,
             relays,
         })
     }
@@ -360,6 +392,9 @@ impl App {
             .text(&self.name)
             .text(&self.claimed_name)
             .text(&self.claimed_url)
+            .bytes(&[if self.is_legacy { LEGACY } else { 0 }
+                | if self.is_at_user_key { AT_USER_KEY } else { 0 }])
+            .long_text(&self.wishes)
             .texts(&self.relays)
             .finish()
     }
@@ -377,6 +412,14 @@ pub(crate) fn check_relays(relays: &[BoundedText<MAX_TEXT>]) -> Result<(), Recor
 const NO_CLIENT: [u8; 32] = [0; 32];
 const BUNKER: u8 = 1;
 const NOSTR_CONNECT: u8 = 2;
+/// Flags of a record.
+const LEGACY: u8 = 1;
+const AT_USER_KEY: u8 = 2;
 /// Maximum length of a value in bytes.
-const MAX_LEN: usize =
-    7 + 4 * 32 + 4 * 8 + 2 * (1 + MAX_NAME) + 1 + MAX_TEXT + 1 + MAX_RELAYS * (1 + MAX_TEXT);
+const MAX_LEN: usize = 8
+    + 4 * 32
+    + 4 * 8
+    + 2 * (1 + MAX_NAME)
+    + (1 + MAX_TEXT)
+    + (2 + MAX_WISHES)
+    + (1 + MAX_RELAYS * (1 + MAX_TEXT));

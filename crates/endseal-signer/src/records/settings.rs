@@ -20,6 +20,8 @@ pub struct Settings {
     pub next_app: u32,
     /// Relays of the signer and of new apps, at most 8.
     pub relays: Vec<BoundedText<MAX_TEXT>>,
+    /// True if requests that are encrypted with NIP-04 are refused.
+    pub refuses_nip04: bool,
 }
 
 impl Settings {
@@ -27,7 +29,7 @@ impl Settings {
 
     /// Settings of a new signer.
     pub(crate) const fn new() -> Self {
-        Self { floor: 0, first_line: 1, next_app: 1, relays: Vec::new() }
+        Self { floor: 0, first_line: 1, next_app: 1, relays: Vec::new(), refuses_nip04: false }
     }
 
     /// Reads the value of the settings record. The record's name is empty.
@@ -41,6 +43,7 @@ impl Settings {
             first_line: fields.u64()?,
             next_app: fields.u32()?,
             relays: fields.texts(MAX_RELAYS)?,
+            refuses_nip04: fields.code(|flag| [false, true].get(usize::from(flag)).copied())?,
         };
         fields.end()?;
         if settings.first_line == 0 || settings.next_app == 0 {
@@ -53,6 +56,6 @@ impl Settings {
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let writer = RecordWriter::versioned(0).u64(self.floor).u64(self.first_line);
-        writer.u32(self.next_app).texts(&self.relays).finish()
+        writer.u32(self.next_app).texts(&self.relays).bytes(&[self.refuses_nip04.into()]).finish()
     }
 }

@@ -3,9 +3,9 @@
 use alloc::sync::Arc;
 
 use endseal_crypto::secret::Zeroizing;
+use endseal_service::browser_page::{Origin, Sessions};
 use tokio::sync::{mpsc, oneshot};
 
-use super::browser_sessions::Sessions;
 use crate::control::{Command, CommandError, Reply, Request, SecretText};
 
 /// Command with the channel for its reply.
@@ -19,15 +19,15 @@ pub(super) struct Call {
 pub(super) struct Handle {
     calls: mpsc::Sender<Call>,
     sessions: Arc<Sessions>,
-    /// URL of the approval page, if there is one.
-    page: Option<String>,
+    /// Address of the approval page, if there is one.
+    page: Option<Origin>,
 }
 
 impl Handle {
     pub(super) fn new(
         calls: mpsc::Sender<Call>,
         sessions: Arc<Sessions>,
-        page: Option<String>,
+        page: Option<Origin>,
     ) -> Self {
         Self { calls, sessions, page }
     }

@@ -63,6 +63,7 @@ fn settings(it: &Settings, value: &[u8]) -> Value {
     let relays: Vec<_> = it.relays.iter().map(|relay| relay.as_str()).collect();
     json!({
         "floor": it.floor, "first_line": it.first_line, "next_app": it.next_app, "relays": relays,
+        "refuses_nip04": it.refuses_nip04,
     })
 }
 
@@ -90,6 +91,7 @@ fn app(it: &App, value: &[u8]) -> Value {
         "number": it.number(), "state": state, "flow": flow, "invitation_expires": until,
         "ended": ended, "app_name": it.name.as_str(), "claimed_name": it.claimed_name.as_str(),
         "claimed_url": it.claimed_url.as_str(), "relays": relays,
+        "flags": u8::from(it.is_legacy) + 2 * u8::from(it.is_at_user_key), "wishes": it.wishes(),
     })
 }
 

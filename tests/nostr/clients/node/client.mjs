@@ -6,7 +6,8 @@
 //     refusal(error) -> string or undefined   the signer's words, if the error is its answer
 //
 // and a session has what the library has of: bunker (its URL), getPublicKey(), ping(), signEvent(draft),
-// encrypt(scheme, peer, text), decrypt(scheme, peer, text), switchRelays(), logout(), call(method, params).
+// encrypt(scheme, peer, text), decrypt(scheme, peer, text), switchRelays(), logout(), call(method, params), page()
+// (the page that the signer names for the next request).
 
 import { createInterface } from 'node:readline';
 import WebSocket from 'ws';
@@ -26,6 +27,7 @@ class Failure extends Error {
 const library = await import(`./${process.argv[2]}.mjs`);
 let session;
 let waiting;
+let begun;
 
 /** Runs an order. The result is the signer's answer, as far as the library returns it. */
 const orders = {
@@ -56,6 +58,13 @@ const orders = {
   switch_relays: () => has('switchRelays')(),
   logout: () => has('logout')(),
   call: ({ method, params }) => has('call')(method, params),
+  /** Starts the order `what`, to which a person has to say something. */
+  async begin({ what, ...order }) {
+    begun = { result: orders[what](order), page: has('page')() };
+    begun.result.catch(() => {});
+  },
+  page: () => begun.page,
+  end: () => begun.result,
 };
 
 function has(name) {

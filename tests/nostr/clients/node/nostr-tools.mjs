@@ -8,7 +8,10 @@ import WebSocket from 'ws';
 useWebSocketImplementation(WebSocket);
 
 const bytes = (key) => Uint8Array.from(Buffer.from(key, 'hex'));
-const params = () => ({ pool: new SimplePool({ enableReconnect: true }) });
+/** Is called with the page that a signer names. */
+let named = () => {};
+const onauth = (url) => named(url);
+const params = () => ({ pool: new SimplePool({ enableReconnect: true }), onauth });
 
 export async function connect(given) {
   const session = await resume(given);
@@ -49,5 +52,6 @@ function sessionOf(signer) {
     switchRelays: () => signer.switchRelays(),
     logout: () => signer.logout(),
     call: (method, given) => signer.sendRequest(method, given),
+    page: () => new Promise((done) => { named = done; }),
   };
 }

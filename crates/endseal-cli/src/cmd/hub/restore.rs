@@ -14,10 +14,11 @@ use crate::json;
 
 /// Put a copy of endseal hub backup in the place of the database
 ///
-/// The hub must not run. The database before stays as hub.db.old-N. Prekeys and invitations of the copy are dropped, as they may have been
-/// used since: nodes publish new prekeys with their next visit, and nodes notice what the hub
-/// forgot and send it again. Devices that registered after the copy need an invitation, and people
-/// who were removed after it are back: look at endseal hub people.
+/// The hub must not run. The database before stays as hub.db.old-N. Prekeys and invitations of the
+/// copy are dropped, as they may have been used since: nodes publish new prekeys with their next
+/// visit, and nodes notice what the hub forgot and send it again. Devices that registered after the
+/// copy need an invitation, and people who were removed after it are back: look at endseal hub
+/// people.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// A file that endseal hub backup wrote; with PostgreSQL none, after pg_restore

@@ -21,9 +21,10 @@ pub(super) struct Args {
     /// Address to listen on for /metrics, /healthz and /readyz
     #[arg(long, value_name = "IP:PORT")]
     listen: Option<SocketAddr>,
-    /// Address of a page that shows what waits; decide by endseal signer approve
+    /// Address of a page on which a browser allows or denies what waits
     ///
-    /// Apps send their users there. No browser can allow or deny on it yet.
+    /// Apps send their users there, who have five minutes instead of one. endseal signer sign-in
+    /// signs a browser in.
     #[arg(long, value_name = "IP:PORT")]
     page: Option<SocketAddr>,
     /// URL of that page as browsers reach it [default: its address]

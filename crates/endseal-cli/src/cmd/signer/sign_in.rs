@@ -10,8 +10,7 @@ use crate::json;
 
 /// Print a link that signs a browser in to the page of endseal signer run --page
 ///
-/// It works once, for five minutes. The page shows what waits. No browser can decide on it yet:
-/// endseal signer approve and endseal signer deny do.
+/// It works once, for five minutes. The browser stays signed in for twelve hours.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {}
 

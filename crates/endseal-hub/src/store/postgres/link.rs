@@ -15,9 +15,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::store::StorageError;
 
-/// What is run before a statement about all rows, which may take long.
+/// Statement before one about all rows, which may take long.
 pub(super) const WITHOUT_TIMEOUT: &str = "SET statement_timeout = 0";
-/// What is run after it.
+/// Statement after it.
 pub(super) const WITH_TIMEOUT: &str = "SET statement_timeout = '60s'";
 
 /// Longest time for a connection, for a packet that is not acknowledged, and for a lock.

@@ -40,11 +40,36 @@ fn scopes(cases: &mut Vec<Value>) {
             "a method in lower case stays so",
             27_235,
             r#"[["method","post"],["u","HTTPS://X:443/"]]"#,
-            "post HTTPS://X:443/",
+            "post https://x",
+        ),
+        (
+            "a relay in another form",
+            22_242,
+            r#"[["relay","WSS://R.X:443/"],["challenge","c"]]"#,
+            "wss://r.x",
+        ),
+        ("another path", 22_242, r#"[["relay","wss://r.x/A/"],["challenge","c"]]"#, "wss://r.x/A/"),
+        (
+            "another port",
+            22_242,
+            r#"[["relay","wss://r.x:80/"],["challenge","c"]]"#,
+            "wss://r.x:80",
+        ),
+        ("what is no URL", 22_242, r#"[["relay","R.X:443/"],["challenge","c"]]"#, "R.X:443/"),
+        (
+            "a user in the URL",
+            27_235,
+            r#"[["u","https://good.example@X/?A"],["method","GET"]]"#,
+            "GET https://good.example@x/?A",
         ),
     ] {
         let digest = hex(&sha256::digest(scope.as_bytes()));
-        let fields = json!({"scope": scope, "digest": digest});
+        let mut fields = json!({"scope": scope, "digest": digest});
+        if let Some((_, url)) = scope.split_once(' ') {
+            // The sites of these cases are written by hand: all but the last are the host x.
+            let site = if url.contains('@') { "https://good.example@x" } else { "https://x" };
+            fields["site"] = hex(&sha256::digest(site.as_bytes())).into();
+        }
         cases.push(accepted("scope", comment, template(kind, tags), fields));
     }
 }
@@ -172,6 +197,9 @@ fn matches(cases: &mut Vec<Value>) {
     }
     let scoped =
         |kind: u16, byte: &str| json!({"subject": "sign", "kind": kind, "scope": byte.repeat(32)});
+    let sited = |scope: &str, site: &str| json!({"subject": "sign", "kind": 27_235, "scope": scope.repeat(32), "site": site.repeat(32)});
+    let site = Rule { kinds: Kinds::one(27_235), ..LOGIN };
+    let one = |kind| Rule { kinds: Kinds::one(kind), ..RULE };
     let wide = Rule { kinds: Kinds { first: 22_000, last: 30_000 }, ..RULE };
     for (comment, rule, action, outcome) in [
         ("a log-in with its scope", LOGIN, scoped(22_242, "05"), ("ok", Some(1))),
@@ -181,6 +209,17 @@ fn matches(cases: &mut Vec<Value>) {
         ("a token by all kinds", RULE, scoped(27_235, "05"), ("denied", None)),
         ("a token by several kinds", wide, scoped(27_235, "05"), ("denied", None)),
         ("the kind beside it", wide, sign(27_236), ("ok", Some(1))),
+        ("a token with its scope", site, sited("05", "06"), ("ok", Some(1))),
+        ("a token of its site", site, sited("06", "05"), ("ok", Some(1))),
+        ("a token of another site", site, sited("06", "06"), ("denied", None)),
+        ("a request to a wallet by all kinds", RULE, sign(23_194), ("denied", None)),
+        ("a request to a wallet by its kind", one(23_194), sign(23_194), ("ok", Some(1))),
+        ("a token for a media server by several kinds", wide, sign(24_242), ("denied", None)),
+        ("a token for a media server by its kind", one(24_242), sign(24_242), ("ok", Some(1))),
+        ("a seal by all kinds", RULE, sign(13), ("denied", None)),
+        ("a request to vanish by all kinds", RULE, sign(62), ("denied", None)),
+        ("a request to a signer by all kinds", RULE, sign(24_133), ("denied", None)),
+        ("a seal is asked for by all kinds", ASK, sign(13), ("ask", Some(1))),
         ("a log-in is asked for by all kinds", ASK, scoped(22_242, "05"), ("ask", Some(1))),
         ("a token is denied by all kinds", DENY, scoped(27_235, "05"), ("denied", Some(1))),
     ] {

@@ -22,8 +22,12 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// A rule that allows a log-in.
-pub(super) const LOGIN: Rule =
-    Rule { kinds: Kinds::one(22_242), bound: Bound::Scope([5; 32]), expires: Some(1_600), ..RULE };
+pub(super) const LOGIN: Rule = Rule {
+    kinds: Kinds::one(22_242),
+    bound: Bound::Scope([5; 32]),
+    expires: Some(7_777_000),
+    ..RULE
+};
 
 const DECRYPT: Rule = Rule { subject: Subject::Nip44Decrypt, kinds: Kinds::NONE, ..RULE };
 
@@ -42,7 +46,7 @@ fn bytes(cases: &mut Vec<Value>) {
     let usage = |used, window_begin, window_used| Usage { used, window_begin, window_used };
     for (comment, rule) in [
         ("all kinds", RULE),
-        ("a log-in for ten minutes", LOGIN),
+        ("a log-in for 90 days", LOGIN),
         ("a denial of one kind", Rule { effect: Effect::Deny, kinds: Kinds::one(4), ..RULE }),
         (
             "a log-in is asked for without scope",
@@ -138,9 +142,13 @@ fn malformed_bytes(cases: &mut Vec<Value>) {
             &rule,
             &[(4, &[0x63, 0x6a, 0x63, 0x6a]), (52, &[0x40, 6])],
         ),
-        ("an allowed log-in without expiry", &login, &[(52, &[0, 0])]),
-        ("an allowed log-in for 601 seconds", &login, &[(52, &[0x41, 6])]),
-        ("an allowed token for a day", &login, &[(4, &[0x63, 0x6a, 0x63, 0x6a]), (52, &[0, 0, 2])]),
+        ("an allowed log-in without expiry", &login, &[(52, &[0, 0, 0])]),
+        ("an allowed log-in for 90 days and a second", &login, &[(52, &[0xe9, 0xaa, 0x76])]),
+        (
+            "an allowed token for a year",
+            &login,
+            &[(4, &[0x63, 0x6a, 0x63, 0x6a]), (52, &[0, 0, 0xe2, 1])],
+        ),
         ("a rate of no uses", &rule, &[(68, &[1])]),
         ("a rate without window", &rule, &[(64, &[1])]),
         ("used above uses", &rule, &[(60, &[1]), (72, &[2])]),
@@ -198,6 +206,8 @@ fn texts(cases: &mut Vec<Value>) {
         ("any log-in", "sign:22242".to_owned()),
         ("a relay with a comma and a colon", "sign:22242:wss://r.x:8/a,b".to_owned()),
         ("a method and its URL", "sign:27235:GET https://x/?a=%2C#b".to_owned()),
+        ("a site", "sign:27235:https://X:443/".to_owned()),
+        ("a relay in another form", "sign:22242:WSS://R.X:443/".to_owned()),
         ("the digest of a scope", format!("sign_event:27235:{digest}")),
     ] {
         let pattern = Pattern::parse(&text).expect(comment);
@@ -237,7 +247,7 @@ fn malformed_texts(cases: &mut Vec<Value>) {
         ("scope", "no relay", "sign:22242:".to_owned()),
         ("scope", "a relay with a space", "sign:22242:wss://r.x ".to_owned()),
         ("scope", "a relay beyond ASCII", "sign:22242:wss://é".to_owned()),
-        ("scope", "a URL without method", "sign:27235:https://x".to_owned()),
+        ("scope", "a URL without method", "sign:27235:https://x/a".to_owned()),
         ("scope", "a method without URL", "sign:27235:GET ".to_owned()),
         ("scope", "two spaces", "sign:27235:GET  https://x".to_owned()),
         ("scope", "a short digest", format!("sign:22242:#{}", &key[..62])),

@@ -97,7 +97,7 @@ fn action_of(text: &str) -> Result<Action, CommandError> {
         _ => None,
     };
     Ok(match pattern.subject {
-        Subject::Sign => Action::Sign { kind, scope },
+        Subject::Sign => Action::Sign { kind, scope, site: None },
         Subject::Unwrap => Action::Unwrap { kind },
         Subject::Nip04Encrypt => Action::Nip04Encrypt { peer },
         Subject::Nip04Decrypt => Action::Nip04Decrypt { peer },

@@ -87,9 +87,10 @@ pub(super) fn patterns(grants: &[Grant], now: u64) -> Result<Vec<(Pattern, &Gran
             let text = pattern.to_string();
             rule_of(&pattern, grant, 1, now).check().map_err(|_| {
                 CommandError::Credential(format!(
-                    "'{text}' cannot be granted so: kinds 22242 and 27235 are allowed for a relay or \
-                     a method with its URL, for {MAX_SCOPE_LIFETIME} seconds at most; rules that deny or ask \
-                     have no limits"
+                    "'{text}' cannot be granted so: kinds 22242 and 27235 are allowed for a relay, a \
+                     site, or a method with its URL, and for {} days at most; rules that deny or ask \
+                     have no limits",
+                    MAX_SCOPE_LIFETIME / 86_400
                 ))
             })?;
             all.push((pattern, grant));

@@ -52,7 +52,7 @@ fn a_denial_by_a_person_stands_after_a_restart() {
     world.engine.tick(world.now);
     let event = client.request(NOW + 305, "r1", "sign_event", &[&note(1, "x")]);
     assert_eq!(world.send(&client, &event), []);
-    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting) else { panic!() };
+    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting { id: None }) else { panic!() };
     assert!(world.command(Command::Deny { id: list[0].id, remember: None }).is_ok());
     let mut world = world.restarted();
     let event = client.request(NOW + 307, "r1", "sign_event", &[&note(1, "x")]);
@@ -182,7 +182,7 @@ fn nothing_is_approved_after_its_time() {
     let client = world.paired("web", vec![grant(GrantEffect::Ask, "sign")]);
     let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
     assert_eq!(world.send(&client, &event), []);
-    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting) else { panic!() };
+    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting { id: None }) else { panic!() };
     // The machine slept for an hour, and the command comes before the tick.
     world.now += 3_600;
     let command = Command::Approve { id: list[0].id, remember: None };
@@ -224,7 +224,7 @@ fn a_decision_whose_commit_failed_and_happened_stands() {
     let client = world.paired("web", vec![grant(GrantEffect::Ask, "sign")]);
     let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
     assert_eq!(world.send(&client, &event), []);
-    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting) else { panic!() };
+    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting { id: None }) else { panic!() };
     let id = list[0].id;
     let remember = Some(crate::control::Remember { lifetime: None });
     // The records are written but fsync failed. These are the steps of `transact` in that case.
@@ -256,7 +256,7 @@ fn an_approval_for_an_expired_app_adds_no_rule() {
     assert_eq!(world.send(&client, &client.connect(world.now)), [Answer::result("ack")]);
     let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
     assert_eq!(world.send(&client, &event), []);
-    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting) else { panic!() };
+    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting { id: None }) else { panic!() };
     world.now += 31;
     let remember = Some(crate::control::Remember { lifetime: None });
     let reply = world.command(Command::Approve { id: list[0].id, remember });
@@ -376,7 +376,7 @@ fn a_prompt_comes_again_after_a_kill() {
     assert_eq!(world.send(&client, &event), []);
     let mut world = world.restarted();
     let mut answers = world.send(&client, &event);
-    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting) else { panic!() };
+    let Ok(Reply::Waiting(list)) = world.command(Command::Waiting { id: None }) else { panic!() };
     world.now += 61;
     answers.extend(client.read_all(&world.engine.tick(world.now)));
     assert!(!answers.is_empty() || !list.is_empty());

@@ -125,7 +125,8 @@ fn bearer_tokens_and_log_ins_are_bound_to_their_place() {
         ("sign:27235", None),
         ("sign:27235", Some(60)),
         ("sign:27235:GET https://x.example/", None),
-        ("sign:27235:GET https://x.example/", Some(601)),
+        ("sign:27235:GET https://x.example/", Some(90 * 86_400 + 1)),
+        ("sign:27235:https://x.example/path", Some(60)),
         ("sign:1:GET https://x.example/", Some(60)),
     ] {
         let refused = world.command(grant(rules, lifetime));
@@ -146,6 +147,12 @@ fn bearer_tokens_and_log_ins_are_bound_to_their_place() {
             world.call(&client, "sign_event", &[&other]).error.unwrap().contains("ten minutes")
         );
     }
+    // A whole site, in any form and for days.
+    assert!(world.command(grant("sign:27235:https://X.example:443/", Some(86_400))).is_ok());
+    let elsewhere = |url: &str| token(url).replace(&NOW.to_string(), &world.now.to_string());
+    let (here, there) = (elsewhere("https://x.example/any?a"), elsewhere("https://x.example.y/"));
+    assert!(world.call(&client, "sign_event", &[&here]).result.is_some());
+    assert_eq!(world.call(&client, "sign_event", &[&there]), denied);
     let unclear = token("https://x.example/").replace("[[", "[[\"u\",\"https://z\"],[");
     assert!(world.call(&client, "sign_event", &[&unclear]).error.unwrap().contains("tag"));
 }

@@ -94,7 +94,7 @@ fn what_waits_stays_as_it_was_if_a_commit_fails() {
             let event = ask(&world, id);
             assert_eq!(world.send(&client, &event), []);
         }
-        let waiting = |world: &mut World| match world.command(Command::Waiting) {
+        let waiting = |world: &mut World| match world.command(Command::Waiting { id: None }) {
             Ok(Reply::Waiting(list)) => list.iter().map(|it| it.id).collect::<Vec<_>>(),
             _ => panic!("no list"),
         };

@@ -163,7 +163,7 @@ fn a_decision_that_cannot_be_remembered_is_not_taken() {
     let client = world.paired("web", grants);
     let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
     assert_eq!(world.send(&client, &event), []);
-    let id = |world: &mut World| match world.command(Command::Waiting) {
+    let id = |world: &mut World| match world.command(Command::Waiting { id: None }) {
         Ok(Reply::Waiting(list)) => list[0].id,
         _ => panic!("no list"),
     };

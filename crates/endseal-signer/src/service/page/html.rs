@@ -1,142 +1,216 @@
 //! HTML of the approval page. All texts of apps are escaped.
 
-use core::fmt::{self, Write as _};
+use core::fmt::Write as _;
 
+use endseal_nostr::key;
+use endseal_service::browser_page::{Escaped, Site};
 use http::{Response, StatusCode};
 
-use super::HTML;
 use crate::control::WaitingView;
-use crate::service::web;
+use crate::words;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui;max-width:40rem;margin:2rem auto;padding:0 1rem}\
-    dt{color:#555}dd{margin:0 0 .6rem;overflow-wrap:anywhere;white-space:pre-wrap}\
-    button{font:inherit;padding:.4rem 1.2rem;margin-right:1rem}";
-
-/// Text whose HTML characters are escaped when it is displayed.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|char| match char {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '"' => f.write_str("&quot;"),
-            '\'' => f.write_str("&#39;"),
-            char => f.write_char(char),
-        })
-    }
-}
-
-fn page(title: &str, body: &str) -> String {
-    format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\">\
-         <title>{title} · endseal signer</title><style>{STYLE}</style><h1>{title}</h1>{body}</html>\n",
-        title = Escaped(title),
-    )
-}
-
-/// Returns a page with one sentence.
-pub(super) fn notice(status: StatusCode, sentence: &str) -> Response<String> {
-    web::text(status, HTML, page("Signer", &format!("<p>{}</p>", Escaped(sentence))))
-}
-
-/// Returns the page that a valid sign-in link leads to.
-pub(super) fn signed_in() -> String {
-    page("Signed in", "<p><a href=\"/\">Waiting requests</a></p>")
-}
+/// Maximum number of characters of a content, and of tags, that are shown unfolded.
+const UNFOLDED: usize = 500;
+const UNFOLDED_TAGS: usize = 12;
 
 /// Returns the page with all waiting requests.
-pub(super) fn list(waiting: &[WaitingView]) -> Response<String> {
+pub(super) fn list(site: &Site, waiting: &[WaitingView]) -> Response<String> {
     let mut body = String::new();
     if waiting.is_empty() {
-        body.push_str("<p>No request is waiting.</p>");
+        body.push_str("<p>No request waits.</p>");
+    } else {
+        body.push_str("<ul>");
+        for it in waiting {
+            put(
+                &mut body,
+                format_args!(
+                    "<li><a href=\"/request/{}\">{}</a></li>",
+                    it.id,
+                    Escaped(&words::asks(it))
+                ),
+            );
+        }
+        body.push_str("</ul>");
     }
-    for it in waiting {
-        // Writing into a string cannot fail.
-        let _ = write!(
-            body,
-            "<p><a href=\"/request/{}\">{} asks for {}</a></p>",
-            it.id,
-            Escaped(&it.app),
-            Escaped(&it.method)
-        );
-    }
-    web::text(StatusCode::OK, HTML, page("Waiting requests", &body))
+    site.document("Waiting requests", &body).refreshing().response(StatusCode::OK)
 }
 
-/// Returns the page of one request with its form.
-pub(super) fn request(it: &WaitingView, token: &str) -> Response<String> {
-    let kind = it.kind.map(|kind| kind.to_string());
+/// Returns the page after a decision.
+pub(super) fn decided(site: &Site, is_allowed: bool) -> Response<String> {
+    let body = "<p>The app gets its answer. You can close this window.</p>\
+                <p><a href=\"/\">Waiting requests</a></p>";
+    let title = if is_allowed { "Allowed" } else { "Denied" };
+    site.document(title, body).response(StatusCode::OK)
+}
+
+/// Returns the page of one request with its form. `now` is in seconds since 1970.
+pub(super) fn request(site: &Site, it: &WaitingView, token: &str, now: u64) -> Response<String> {
     let mut body = String::from("<dl>");
-    for (name, value) in [
-        ("App", Some(it.app.as_str())),
-        ("Method", Some(it.method.as_str())),
-        ("Kind", kind.as_deref()),
-        ("Peer", it.peer.as_deref()),
-        ("Valid at", it.scope.as_deref()),
-        ("Content", Some(it.content.as_str())),
-    ] {
-        if let Some(value) = value {
-            // Writing into a string cannot fail.
-            let _ = write!(body, "<dt>{name}</dt><dd>{}</dd>", Escaped(value));
+    let user = npub(&it.user);
+    let user = if it.user_label.is_empty() { user } else { format!("{} · {user}", it.user_label) };
+    entry(&mut body, "As", &user);
+    let since = words::date(it.app_made);
+    entry(&mut body, "App", &format!("{} (number {}, added on {since})", it.app, it.app_number));
+    if let Some(kind) = it.kind {
+        let name = it.kind_name.as_deref().unwrap_or("no known kind");
+        entry(&mut body, "Kind", &format!("{kind}: {name}"));
+    }
+    if let Some(peer) = &it.peer {
+        entry(&mut body, "With", &npub(peer));
+    }
+    if let Some(scope) = &it.scope {
+        entry(&mut body, "Valid at", scope);
+    }
+    if let Some(created_at) = it.created_at {
+        let odd = words::odd_time(created_at, now);
+        let class = if odd.is_some() { " class=\"warn\"" } else { "" };
+        let text = words::time(created_at);
+        let text = odd.map_or(text.clone(), |odd| format!("{text}: {odd}"));
+        put(&mut body, format_args!("<dt>Time</dt><dd{class}>{}</dd>", Escaped(&text)));
+    }
+    body.push_str("</dl>");
+    if it.method.ends_with("_decrypt") {
+        body.push_str("<h2>Text that the app would get</h2>");
+        match &it.plaintext {
+            Some(text) => block(&mut body, text),
+            None => body.push_str("<p>It does not decrypt.</p>"),
+        }
+    } else {
+        body.push_str("<h2>Content</h2>");
+        match it.content.as_str() {
+            "" => body.push_str("<p>It is empty.</p>"),
+            content => block(&mut body, content),
         }
     }
-    for tag in &it.tags {
-        // Writing into a string cannot fail.
-        let _ = write!(body, "<dt>Tag</dt><dd>{}</dd>", Escaped(tag));
+    if !it.tags.is_empty() {
+        body.push_str("<h2>Tags</h2>");
+        let (first, rest) = it.tags.split_at(it.tags.len().min(UNFOLDED_TAGS));
+        tags(&mut body, first);
+        if !rest.is_empty() {
+            put(&mut body, format_args!("<details><summary>{} more tags</summary>", rest.len()));
+            tags(&mut body, rest);
+            body.push_str("</details>");
+        }
     }
-    if it.tag_count > it.tags.len() {
-        // Writing into a string cannot fail.
-        let _ = write!(body, "<dt>Tags in all</dt><dd>{}</dd>", it.tag_count);
-    }
-    // Writing into a string cannot fail.
-    let _ = write!(
-        body,
-        "</dl><form method=\"post\" action=\"/request/{id}\">\
-         <input type=\"hidden\" name=\"token\" value=\"{token}\">\
-         <p><label>Remember <select name=\"remember\"><option value=\"\">not at all</option>\
-         <option value=\"600\">10 minutes</option>{long}</select></label></p>\
-         <p><button name=\"decision\" value=\"deny\">Deny</button>\
-         <button name=\"decision\" value=\"allow\">Allow</button></p></form>\
-         <p>It is denied in {seconds} s if you do not decide.</p>",
-        id = it.id,
-        long = if it.scope.is_some() {
-            ""
-        } else {
-            "<option value=\"86400\">a day</option><option value=\"2592000\">30 days</option>"
-        },
-        seconds = it.seconds,
+    let longer = match it.scope {
+        Some(_) => "",
+        None => {
+            "<option value=\"2592000\">30 days</option><option value=\"always\">always</option>"
+        }
+    };
+    put(
+        &mut body,
+        format_args!(
+            "<h2>Decision</h2><form method=\"post\" action=\"/request/{id}\">\
+             <input type=\"hidden\" name=\"token\" value=\"{token}\">\
+             <p><label for=\"remember\">Remember for <code>{rule}</code></label>: \
+             <select id=\"remember\" name=\"remember\"><option value=\"\">not at all</option>\
+             <option value=\"600\">10 minutes</option><option value=\"86400\">a day</option>{longer}\
+             </select></p>\
+             <p><button name=\"decision\" value=\"deny\">Deny</button>\
+             <button name=\"decision\" value=\"allow\">Allow</button></p></form>\
+             <p>It is denied in {seconds} s if you do not decide.</p>\
+             <p><a href=\"/\">All waiting requests</a></p>",
+            id = it.id,
+            rule = Escaped(&it.rule),
+            seconds = it.seconds,
+        ),
     );
-    web::text(StatusCode::OK, HTML, page("Waiting request", &body))
+    site.document(&words::asks(it), &body).response(StatusCode::OK)
+}
+
+/// Returns a public key as `npub`, or as it is if it is none.
+fn npub(hex: &str) -> String {
+    match key::public_from_hex(hex) {
+        Ok(key) => {
+            let mut npub = [0; key::BECH32_LEN];
+            key::public_to_npub(&key, &mut npub).unwrap_or(hex).to_owned()
+        }
+        Err(_) => hex.to_owned(),
+    }
+}
+
+fn entry(body: &mut String, name: &str, text: &str) {
+    put(body, format_args!("<dt>{name}</dt><dd>{}</dd>", Escaped(text)));
+}
+
+/// Adds a text with its line breaks. A long one can be unfolded.
+fn block(body: &mut String, text: &str) {
+    let Some((end, _)) = text.char_indices().nth(UNFOLDED) else {
+        return put(body, format_args!("<pre tabindex=\"0\">{}</pre>", Escaped(text)));
+    };
+    let count = text.chars().count();
+    let (first, rest) = text.split_at(end);
+    put(
+        body,
+        format_args!(
+            "<pre tabindex=\"0\">{}…</pre><details><summary>The rest of {count} characters</summary>\
+             <pre tabindex=\"0\">{}</pre></details>",
+            Escaped(first),
+            Escaped(rest)
+        ),
+    );
+}
+
+fn tags(body: &mut String, tags: &[Vec<String>]) {
+    body.push_str("<ul>");
+    for tag in tags {
+        body.push_str("<li>");
+        for value in tag {
+            put(body, format_args!("<code>{}</code> ", Escaped(value)));
+        }
+        body.push_str("</li>");
+    }
+    body.push_str("</ul>");
+}
+
+fn put(body: &mut String, html: core::fmt::Arguments<'_>) {
+    // Writing into a string cannot fail.
+    let _ = body.write_fmt(html);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::tests::view;
+
+    fn site() -> Site {
+        Site {
+            name: "test",
+            cookie: "test",
+            sign_in: "sign in",
+            origin: "http://127.0.0.1:1".parse().unwrap(),
+            sessions: Default::default(),
+        }
+    }
 
     #[test]
-    fn what_an_app_says_is_escaped() {
-        let view = WaitingView {
-            id: 7,
-            app: "<b>\"x\"</b>".to_owned(),
-            method: "sign_event".to_owned(),
-            kind: Some(1),
-            peer: None,
-            scope: None,
-            content: "</dd><script>'&".to_owned(),
-            created_at: Some(1),
-            tags: vec!["<script>".to_owned()],
-            tag_count: 21,
-            seconds: 50,
-        };
-        for response in [request(&view, "token"), list(core::slice::from_ref(&view))] {
+    fn texts_of_apps_are_escaped() {
+        let mut view = view();
+        view.app = "<b>\"x\"</b>".to_owned();
+        view.content = "</pre><script>'&".to_owned();
+        view.tags = vec![vec!["<script>".to_owned(), "a b".to_owned()]];
+        view.rule = "<script>".to_owned();
+        let site = site();
+        for response in
+            [request(&site, &view, "token", 1), list(&site, core::slice::from_ref(&view))]
+        {
             let body = response.body();
-            assert!(!body.contains("<script") && !body.contains("<b>"), "{body}");
+            assert!(!body.contains("<script>") && !body.contains("<b>"), "{body}");
         }
-        let body = request(&view, "token").into_body();
-        assert!(body.contains("&lt;/dd&gt;&lt;script&gt;&#39;&amp;"), "{body}");
+        let body = request(&site, &view, "token", 1).into_body();
+        assert!(body.contains("&lt;/pre&gt;&lt;script&gt;&#39;&amp;"), "{body}");
         assert!(body.contains("&lt;b&gt;&quot;x&quot;&lt;/b&gt;"), "{body}");
+        assert!(body.contains("<code>&lt;script&gt;</code> <code>a b</code>"), "{body}");
+    }
+
+    #[test]
+    fn the_whole_content_and_each_tag_are_there() {
+        let mut view = view();
+        view.content = format!("{}Z", "a".repeat(2_000));
+        view.tags = (0..40).map(|at| vec!["p".to_owned(), format!("value{at}")]).collect();
+        let body = request(&site(), &view, "token", 1).into_body();
+        assert!(body.contains(&format!("{}Z</pre>", "a".repeat(1_500))), "{body}");
+        assert!(body.contains("value0<") && body.contains("value39<"), "{body}");
     }
 }

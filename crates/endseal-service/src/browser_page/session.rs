@@ -1,4 +1,4 @@
-//! Browser sessions of the approval page.
+//! Sessions of browsers.
 
 use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
@@ -7,8 +7,8 @@ use std::time::Instant;
 use endseal_crypto::random::{OsRandom, Random as _, RandomError};
 use endseal_crypto::secret::{Zeroizing, constant_time_eq};
 
-/// Name of the session cookie.
-pub(super) const COOKIE: &str = "endseal_signer=";
+/// Path of sign-in links, before their token.
+pub(super) const SIGN_IN: &str = "/sign-in/";
 /// Maximum number of sessions. A new one replaces the oldest.
 const SESSIONS: usize = 16;
 const SESSION_LIFETIME: Duration = Duration::from_secs(12 * 3600);
@@ -16,7 +16,8 @@ const LINK_LIFETIME: Duration = Duration::from_secs(300);
 
 /// Open sessions, and the link that starts the next one.
 #[derive(Default)]
-pub(crate) struct Sessions(Mutex<Inner>);
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct Sessions(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -32,15 +33,19 @@ struct Session {
 
 /// Path of a link that signs a browser in. It contains a secret.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
-pub(crate) struct SignIn(pub(crate) Zeroizing<String>);
+#[non_exhaustive]
+pub struct SignInPath(pub Zeroizing<String>);
 
 impl Sessions {
     /// Creates a link that replaces the previous one. It works once, for five minutes.
-    pub(crate) fn link(&self) -> Result<SignIn, RandomError> {
+    ///
+    /// # Errors
+    /// [`RandomError`] if the system has no random bytes.
+    pub fn link(&self) -> Result<SignInPath, RandomError> {
         let token = token()?;
-        let path = Zeroizing::new(format!("/sign-in/{}", *token));
+        let path = Zeroizing::new(format!("{SIGN_IN}{}", *token));
         self.inner(|inner| inner.link = Some((token, Instant::now())));
-        Ok(SignIn(path))
+        Ok(SignInPath(path))
     }
 
     /// Consumes a link and returns the cookie of a new session, or `None` if the link is not valid.
@@ -103,7 +108,7 @@ mod tests {
     fn a_link_works_once_and_its_cookie_alone_opens_a_session() {
         let sessions = Sessions::default();
         let link = sessions.link().unwrap();
-        let token = link.0.strip_prefix("/sign-in/").unwrap();
+        let token = link.0.strip_prefix(SIGN_IN).unwrap();
         assert!(sessions.enter("").is_none() && sessions.enter(&"0".repeat(32)).is_none());
         let cookie = sessions.enter(token).unwrap();
         assert!(sessions.enter(token).is_none());
@@ -116,7 +121,7 @@ mod tests {
     fn a_new_link_replaces_the_one_before() {
         let sessions = Sessions::default();
         let (first, second) = (sessions.link().unwrap(), sessions.link().unwrap());
-        assert!(sessions.enter(first.0.strip_prefix("/sign-in/").unwrap()).is_none());
-        assert!(sessions.enter(second.0.strip_prefix("/sign-in/").unwrap()).is_some());
+        assert!(sessions.enter(first.0.strip_prefix(SIGN_IN).unwrap()).is_none());
+        assert!(sessions.enter(second.0.strip_prefix(SIGN_IN).unwrap()).is_some());
     }
 }
