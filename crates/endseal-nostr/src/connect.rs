@@ -38,7 +38,7 @@ pub use extension::{MAX_BATCH, UnwrapBatch, UnwrapResults, unwrap_item};
 pub use freshness::{MAX_SKEW, MEMORY, is_fresh};
 pub use incoming::{Ignored, Incoming, MAX_EVENT, Opened, Verified};
 pub use metadata::Metadata;
-pub use permission::{InvalidPermission, Method, Permission, Permissions};
+pub use permission::{Method, Permission, Permissions};
 pub use request::{Call, CallError, Connect, Message, Request};
 pub use respond::{
     Encryption, RespondError, ResponseKeys, ResponseLen, Stamp, respond, response_len,

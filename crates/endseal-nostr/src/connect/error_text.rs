@@ -156,8 +156,7 @@ mod tests {
             .map(CallError::Key);
         let calls = [CallError::Method, CallError::Params, CallError::Secret]
             .into_iter()
-            .chain([CallError::Permission, CallError::Batch])
-            .chain(json.map(CallError::Metadata))
+            .chain([CallError::Batch])
             .chain(events)
             .chain(keys)
             .map(Refusal::Request);

@@ -1,7 +1,5 @@
 //! Methods, and permissions that a client asks for.
 
-use core::fmt;
-
 /// A method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,7 +70,7 @@ pub struct Permission<'a> {
 }
 
 impl<'a> Permission<'a> {
-    fn parse(text: &'a str) -> Result<Self, InvalidPermission> {
+    fn parse(text: &'a str) -> Option<Self> {
         let (name, parameter) = match text.split_once(':') {
             Some((name, parameter)) => (name, Some(parameter)),
             None => (text, None),
@@ -82,9 +80,9 @@ impl<'a> Permission<'a> {
         if name.is_empty()
             || permission.method == Method::SignEvent && parameter.is_some() && !is_kind
         {
-            return Err(InvalidPermission);
+            return None;
         }
-        Ok(permission)
+        Some(permission)
     }
 
     /// Kind that `sign_event` is limited to.
@@ -104,24 +102,21 @@ impl<'a> Permission<'a> {
 pub struct Permissions<'a>(&'a str);
 
 impl<'a> Permissions<'a> {
-    /// Checks a list, which may be empty.
-    ///
-    /// # Errors
-    /// [`InvalidPermission`], so that no list means more than it says.
-    pub fn parse(text: &'a str) -> Result<Self, InvalidPermission> {
-        items(text).try_for_each(|item| Permission::parse(item).map(drop))?;
-        Ok(Self(text))
+    /// Creates the list from its text, of any content.
+    #[must_use]
+    pub const fn new(text: &'a str) -> Self {
+        Self(text)
     }
 
-    /// The list as it was read.
+    /// Returns the text of the list.
     #[must_use]
     pub const fn as_str(&self) -> &'a str {
         self.0
     }
 
-    /// Iterates over the permissions in their order.
-    pub fn iter(&self) -> impl Iterator<Item = Permission<'a>> + use<'a> {
-        items(self.0).filter_map(|item| Permission::parse(item).ok())
+    /// Iterates over the permissions; one that is malformed is its text as an error.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Permission<'a>, &'a str>> + use<'a> {
+        items(self.0).map(|item| Permission::parse(item).ok_or(item))
     }
 }
 
@@ -130,17 +125,6 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A permission without a method, or `sign_event` with something else than a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct InvalidPermission;
-
-impl fmt::Display for InvalidPermission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a permission is malformed")
-    }
-}
-
-impl core::error::Error for InvalidPermission {}
 
 #[cfg(test)]
 mod tests {
@@ -161,8 +145,9 @@ mod tests {
     #[test]
     fn lists_are_read_item_by_item() {
         let text = "nip44_encrypt,sign_event:4,,sign_event:0,sign_event,x:y:z,sign_event:65535,";
-        let permissions = Permissions::parse(text).unwrap();
-        let found: Vec<_> = permissions.iter().map(|it| (it.method.name(), it.kind())).collect();
+        let permissions = Permissions::new(text);
+        let found: Vec<_> =
+            permissions.iter().map(|it| it.map(|it| (it.method.name(), it.kind()))).collect();
         let expected = [
             ("nip44_encrypt", None),
             ("sign_event", Some(4)),
@@ -171,18 +156,19 @@ mod tests {
             ("x", None),
             ("sign_event", Some(65_535)),
         ];
-        assert_eq!(found, expected);
-        assert_eq!(permissions.iter().nth(4).unwrap().parameter, Some("y:z"));
+        assert_eq!(found, expected.map(Ok));
+        assert_eq!(permissions.iter().nth(4).unwrap().unwrap().parameter, Some("y:z"));
         assert_eq!(permissions.as_str(), text);
-        assert_eq!(Permissions::parse("").unwrap().iter().next(), None);
+        assert_eq!(Permissions::new("").iter().next(), None);
     }
 
     #[test]
     fn a_limit_that_is_no_kind_is_not_dropped() {
         for limit in ["", "65536", "-1", "+1", "01", "00", "1.0", " 1", "a", "١"] {
             let text = format!("ping,sign_event:{limit}");
-            assert_eq!(Permissions::parse(&text), Err(InvalidPermission), "{text}");
+            let found = Permissions::new(&text);
+            assert_eq!(found.iter().nth(1), Some(Err(&text[5..])), "{text}");
         }
-        assert_eq!(Permissions::parse(":4"), Err(InvalidPermission));
+        assert_eq!(Permissions::new(":4").iter().next(), Some(Err(":4")));
     }
 }

@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::{
-    ConnectSecret, InvalidConnectSecret, InvalidPermission, MessageError, Metadata, Method,
-    Permissions, text, unescape,
+    ConnectSecret, InvalidConnectSecret, MessageError, Metadata, Method, Permissions, text,
+    unescape,
 };
 use crate::event::{ParseError, Template};
 use crate::json::scan::Scanner;
@@ -130,12 +130,13 @@ impl<'a> Request<'a> {
     }
 
     fn connect(&self) -> Result<Connect<'a>, CallError> {
-        let metadata = self.optional(3).map(|json| Metadata::parse(json.as_bytes())).transpose();
+        // Wishes and claims decide nothing, so malformed ones prevent nothing.
+        let metadata = self.optional(3).and_then(|json| Metadata::parse(json.as_bytes()).ok());
         Ok(Connect {
             signer: self.required(0)?,
             secret: self.optional(1).map(ConnectSecret::new).transpose()?,
-            permissions: Permissions::parse(self.optional(2).unwrap_or_default())?,
-            metadata: metadata.map_err(CallError::Metadata)?.unwrap_or_default(),
+            permissions: Permissions::new(self.optional(2).unwrap_or_default()),
+            metadata: metadata.unwrap_or_default(),
         })
     }
 
@@ -278,10 +279,6 @@ pub enum CallError {
     Event(ParseError),
     /// The secret is too long.
     Secret,
-    /// A permission that the client wishes for is malformed.
-    Permission,
-    /// The metadata are not a JSON object of texts.
-    Metadata(JsonError),
     /// The list of gift wraps is no JSON array, or longer than 100.
     Batch,
 }
@@ -289,12 +286,6 @@ pub enum CallError {
 impl From<InvalidConnectSecret> for CallError {
     fn from(_: InvalidConnectSecret) -> Self {
         Self::Secret
-    }
-}
-
-impl From<InvalidPermission> for CallError {
-    fn from(_: InvalidPermission) -> Self {
-        Self::Permission
     }
 }
 
@@ -306,8 +297,6 @@ impl fmt::Display for CallError {
             Self::Key(error) => error.fmt(f),
             Self::Event(error) => error.fmt(f),
             Self::Secret => InvalidConnectSecret.fmt(f),
-            Self::Permission => InvalidPermission.fmt(f),
-            Self::Metadata(error) => error.fmt(f),
             Self::Batch => f.write_str("the list of gift wraps is malformed or longer than 100"),
         }
     }

@@ -82,8 +82,7 @@ impl<'a> ConnectUri<'a> {
         let mut query = Query { query, free: buffer };
         let relays = query.relays()?;
         let secret = query.secret()?.ok_or(UriError::Missing)?;
-        let permissions = query.value("perms")?.unwrap_or_default();
-        let permissions = Permissions::parse(permissions).map_err(|_| UriError::Permission)?;
+        let permissions = Permissions::new(query.value("perms")?.unwrap_or_default());
         let mut metadata = Metadata::default();
         for (name, field) in metadata.fields_mut() {
             *field = query.value(name)?.filter(|value| !value.is_empty()).map(Text::Plain);
@@ -288,8 +287,6 @@ pub enum UriError {
     Relay,
     /// The secret is longer than 256 bytes.
     Secret,
-    /// A permission in the URI is malformed.
-    Permission,
     /// A parameter other than `relay` occurs twice.
     Duplicate,
     /// There is no relay, or a client's URI has no secret.
@@ -308,7 +305,6 @@ impl fmt::Display for UriError {
             Self::Encoding => "a value of the URI is not percent-encoded UTF-8",
             Self::Relay => "a relay of the URI is not a WebSocket URL",
             Self::Secret => "the secret of the URI is longer than 256 bytes",
-            Self::Permission => "a permission of the URI is malformed",
             Self::Duplicate => "a parameter of the URI occurs twice",
             Self::Missing => "the URI has no relay or no secret",
             Self::Output(error) => return error.fmt(f),

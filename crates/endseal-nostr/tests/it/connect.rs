@@ -22,7 +22,6 @@ fn uri_class(error: UriError) -> &'static str {
         UriError::Encoding => "encoding",
         UriError::Relay => "relay",
         UriError::Secret => "secret",
-        UriError::Permission => "permission",
         UriError::Duplicate => "duplicate",
         UriError::Missing => "missing",
         _ => "another",
@@ -44,8 +43,6 @@ fn call_class(error: CallError) -> &'static str {
         CallError::Key(_) => "key",
         CallError::Event(_) => "event",
         CallError::Secret => "secret",
-        CallError::Permission => "permission",
-        CallError::Metadata(_) => "metadata",
         _ => "another",
     }
 }
@@ -121,7 +118,7 @@ fn all_that_was_built_is_read_back() {
         client: *key.public_key(),
         relays: Relays::new(&relays),
         secret: ConnectSecret::new("a&b=c+d %é").unwrap(),
-        permissions: Permissions::parse("ping,sign_event:1").unwrap(),
+        permissions: Permissions::new("ping,sign_event:1"),
         metadata: Metadata {
             name: Some("My & Client+".into()),
             url: None,
@@ -204,7 +201,7 @@ fn calls_are_read_as_they_were_written() {
     let connect = Call::Connect(Connect {
         signer: &signer,
         secret: Some(ConnectSecret::new("a \"b\"").unwrap()),
-        permissions: Permissions::parse("").unwrap(),
+        permissions: Permissions::new(""),
         metadata: Metadata { name: Some("\"é\"\n".into()), ..Metadata::default() },
     });
     let mut out = [0; 500];

@@ -82,17 +82,6 @@ fn malformed_uris(cases: &mut Vec<Value>) {
         ("secret", "a secret of 257 bytes", {
             format!("bunker://{key}?relay=wss://r.x&secret={}", "s".repeat(257))
         }),
-        (
-            "permission",
-            "a permission without method",
-            format!("nostrconnect://{key}{query}&perms=:1"),
-        ),
-        ("permission", "kind 65,536", {
-            format!("nostrconnect://{key}{query}&perms=sign_event:65536")
-        }),
-        ("permission", "a kind that is text", {
-            format!("nostrconnect://{key}{query}&perms=sign_event:note")
-        }),
         ("character", "a space", format!("bunker://{key}{query}&x=a b")),
         ("character", "a fragment", format!("bunker://{key}{query}#x")),
         ("character", "a line end", format!("bunker://{key}{query}\n")),
@@ -123,6 +112,24 @@ fn requests(cases: &mut Vec<Value>) {
             "null for what is left out",
             "connect",
             "\"\",null,null".into(),
+            Some("\"\",\"\",\"\"".into()),
+        ),
+        (
+            "a malformed wish",
+            "connect",
+            "\"\",\"\",\"sign_event:a,:1\"".into(),
+            Some("\"\",\"\",\"sign_event:a,:1\"".into()),
+        ),
+        (
+            "metadata that are no object",
+            "connect",
+            "\"\",\"\",\"\",\"[]\"".into(),
+            Some("\"\",\"\",\"\"".into()),
+        ),
+        (
+            "a name that is a number",
+            "connect",
+            r#""","","","{\"name\":1}""#.into(),
             Some("\"\",\"\",\"\"".into()),
         ),
         (
@@ -239,11 +246,6 @@ fn malformed_requests(cases: &mut Vec<Value>) {
             r#""{\"kind\":1,\"kind\":4,\"content\":\"\",\"tags\":[],\"created_at\":1}""#.to_owned()
         }),
         ("secret", "a secret of 257 bytes", "connect", format!("\"\",\"{}\"", "s".repeat(257))),
-        ("permission", "a kind that is text", "connect", "\"\",\"\",\"sign_event:a\"".to_owned()),
-        ("metadata", "metadata that are no object", "connect", "\"\",\"\",\"\",\"[]\"".to_owned()),
-        ("metadata", "a name that is a number", "connect", {
-            r#""","","","{\"name\":1}""#.to_owned()
-        }),
     ] {
         let input = format!("{{\"id\":\"7f\",\"method\":\"{method}\",\"params\":[{params}]}}");
         let mut case = refused("request", expect, comment, input);
