@@ -70,6 +70,8 @@ pub(super) fn run(error: RunError) -> Failure {
         }
         RunError::Keys(UnlockError::Unwritten) => Failure::of(Kind::Environment, &error),
         RunError::Keys(_) => Failure::of(Kind::Configuration, &error),
+        RunError::Page(_) => Failure::of(Kind::Usage, &error),
+        RunError::PageUrl(_) => Failure::of(Kind::Usage, &error).hint("name it with --page-url"),
         _ => Failure::of(Kind::Environment, &error),
     }
 }
@@ -97,8 +99,10 @@ impl From<CommandError> for Failure {
             CommandError::NameTaken(_) => of(Kind::Usage).hint("choose another name"),
             CommandError::User(_) => of(Kind::Usage)
                 .hint_with("user", "name one with --user; endseal signer status shows all"),
-            CommandError::Credential(_) => of(Kind::Usage)
-                .hint_with("for", "name the relay, or the method and its URL, and add: --for 10m"),
+            CommandError::Credential(_) => of(Kind::Usage).hint_with(
+                "for",
+                "name the relay, the site, or the method and its URL, and add: --for 90d",
+            ),
             CommandError::NoRelays => of(Kind::Usage).hint("name one with --relay URL"),
             CommandError::Passphrase | CommandError::Broken(..) => of(Kind::Refused),
             CommandError::Running => of(Kind::Environment).hint("stop it first"),

@@ -16,8 +16,9 @@ pub(super) struct Rules {
     ///
     /// sign, nip04_encrypt, nip04_decrypt, nip44_encrypt, nip44_decrypt and unwrap, separated by
     /// commas. sign and unwrap take a kind or two joined by -, the others a public key. What no
-    /// rule names is refused. sign does not include the kinds 22242 (log-in to a relay) and 27235
-    /// (HTTP): allow sign:22242:RELAY or sign:27235:METHOD URL, for 10m at most.
+    /// rule names is refused. sign does not include kinds that act elsewhere (13, 62, 23194, 24133,
+    /// 24242): allow each by its number. Log-ins to relays and tokens over HTTP need their place:
+    /// sign:22242:RELAY, sign:27235:https://SITE or sign:27235:METHOD URL, for 90d at most.
     #[arg(long, value_name = "LIST")]
     allow: Vec<String>,
     /// Refuse these, whatever else allows them; repeatable
