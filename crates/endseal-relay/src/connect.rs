@@ -1,5 +1,7 @@
 //! Makes a connection to the relay of a URL.
 
+mod frames;
+mod message_limit;
 mod socks5;
 mod upgrade;
 
@@ -16,6 +18,8 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_websockets::{ClientBuilder, Limits, WebSocketStream};
 
+pub(crate) use frames::Skipped;
+pub(crate) use message_limit::MessageLimit;
 pub use socks5::{Proxy, SocksError};
 pub use upgrade::UpgradeError;
 pub(crate) use upgrade::{ask, get};
@@ -28,7 +32,7 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 /// The client's end of a WebSocket connection.
-pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
+pub(crate) type Socket = WebSocketStream<MessageLimit<TokioIo<Upgraded>>>;
 
 /// A relay and the route to it.
 #[derive(Clone)]
@@ -47,8 +51,8 @@ impl Route {
         timeout_at(deadline, self.dial_until(deadline)).await.map_err(|_| ConnectError::Timeout)?
     }
 
-    /// Connects up to and including WebSocket. A message longer than `max_message` ends the
-    /// connection.
+    /// Connects up to and including WebSocket. Messages longer than `max_message` bytes
+    /// are skipped.
     pub(crate) async fn open(&self, max_message: usize) -> Result<Socket, ConnectError> {
         let deadline = Instant::now() + self.timeout;
         let open = async {
@@ -56,7 +60,8 @@ impl Route {
             let stream = upgrade::upgrade(stream, self.address.uri()).await;
             let limits = Limits::default().max_payload_len(Some(max_message));
             let builder = ClientBuilder::new().limits(limits);
-            Ok(builder.take_over(stream.map_err(ConnectError::WebSocket)?))
+            let stream = stream.map_err(ConnectError::WebSocket)?;
+            Ok(builder.take_over(MessageLimit::new(stream, max_message)))
         };
         timeout_at(deadline, open).await.map_err(|_| ConnectError::Timeout)?
     }

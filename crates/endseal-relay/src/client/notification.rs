@@ -45,6 +45,14 @@ pub enum Notification {
     /// The relay asks for authentication. The caller answers with
     /// [`Relay::authenticate`](super::Relay::authenticate).
     Challenge(String),
+    /// Messages from the relay were skipped because they are longer than
+    /// [`Limits::message`](super::Limits::message).
+    Skipped {
+        /// Number of messages.
+        count: u64,
+        /// Total length of their payloads in bytes.
+        bytes: u64,
+    },
     /// A text from the relay for people, in [`printable`](crate::message::printable) form.
     Notice(String),
 }
@@ -57,7 +65,7 @@ pub enum Disconnect {
     Connect(ConnectError),
     /// The relay ended the connection, with a code (RFC 6455, section 7.4) or without one.
     Closed(Option<u16>),
-    /// A message from the relay is longer than [`Limits::message`](super::Limits::message).
+    /// A message from the relay announces a length that no message has: 2^63 bytes or more.
     MessageTooLarge,
     /// A text message is not UTF-8.
     NotUtf8,

@@ -19,7 +19,7 @@ use super::notification::{Disconnect, Notification};
 use super::settings::Settings;
 use super::shared::Shared;
 use super::{LARGE, MAX_CHALLENGES, backoff};
-use crate::connect::Socket;
+use crate::connect::{Skipped, Socket};
 use crate::message::{self, RelayMessage, printable};
 
 /// The prefix of reasons that report a missing authentication (NIP-42).
@@ -64,6 +64,8 @@ pub(super) struct Session<'s> {
     /// would pile up otherwise.
     owes_pong: bool,
     last_frame: Instant,
+    /// Number of bytes of skipped messages up to the last check for silence.
+    dropped: u64,
     next_ping: Instant,
     /// The time since which the socket has accepted no data.
     stalled_since: Option<Instant>,
@@ -101,6 +103,7 @@ enum Writing {
 enum Step {
     Written,
     Received(Message),
+    Skipped(Skipped),
     Ended(Disconnect),
 }
 
@@ -121,6 +124,7 @@ impl<'s> Session<'s> {
             writing: None,
             owes_pong: false,
             last_frame: now,
+            dropped: 0,
             next_ping: now + settings.timing.ping,
             stalled_since: None,
             // Filters that were set have a higher version than this.
@@ -163,6 +167,12 @@ impl<'s> Session<'s> {
                 }
                 step = self.step(permit.is_some()) => match step {
                     Step::Written => self.written(),
+                    Step::Skipped(Skipped { count, bytes }) => {
+                        self.frame_arrived();
+                        if let Some(permit) = permit.take() {
+                            permit.send((number, Notification::Skipped { count, bytes }));
+                        }
+                    }
                     Step::Received(received) => match self.received(received) {
                         Ok(None) => {}
                         Ok(Some(notification)) => {
@@ -309,14 +319,21 @@ impl<'s> Session<'s> {
                     Err(error) => Step::Ended(error.into()),
                 });
             }
-            if reads && let Poll::Ready(received) = socket.poll_next(cx) {
-                return Poll::Ready(match received {
-                    Some(Ok(message)) => Step::Received(message),
-                    Some(Err(error)) => Step::Ended(error.into()),
-                    None => Step::Ended(Disconnect::Closed(None)),
-                });
+            if !reads {
+                return Poll::Pending;
             }
-            Poll::Pending
+            let received = socket.as_mut().poll_next(cx);
+            // Messages may have been skipped before one that arrived.
+            if received.is_pending() {
+                let skipped = socket.get_mut().get_mut().take_skipped();
+                return skipped
+                    .map_or(Poll::Pending, |skipped| Poll::Ready(Step::Skipped(skipped)));
+            }
+            received.map(|received| match received {
+                Some(Ok(message)) => Step::Received(message),
+                Some(Err(error)) => Step::Ended(error.into()),
+                None => Step::Ended(Disconnect::Closed(None)),
+            })
         })
         .await
     }
@@ -332,9 +349,13 @@ impl<'s> Session<'s> {
         }
     }
 
-    fn received(&mut self, received: Message) -> Result<Option<Notification>, Disconnect> {
+    fn frame_arrived(&mut self) {
         self.last_frame = Instant::now();
         self.last_seen = Some(unix_time());
+    }
+
+    fn received(&mut self, received: Message) -> Result<Option<Notification>, Disconnect> {
+        self.frame_arrived();
         if let Some((code, _)) = received.as_close() {
             let code = u16::from(code);
             let is_given = code != u16::from(CloseCode::NO_STATUS_RECEIVED);
@@ -456,6 +477,12 @@ impl<'s> Session<'s> {
         let timing = &self.settings.timing;
         if self.stalled_since.is_some_and(|since| since + timing.silence <= now) {
             return Err(Disconnect::Stalled);
+        }
+        let dropped = self.socket.get_ref().dropped();
+        if dropped != self.dropped {
+            // A relay that is still sending a message that is skipped is not silent.
+            self.dropped = dropped;
+            self.last_frame = now;
         }
         if may_read && !self.owes_pong && self.last_frame + timing.silence <= now {
             return Err(Disconnect::Silent);

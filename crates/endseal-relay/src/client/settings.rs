@@ -48,7 +48,7 @@ impl Settings {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Maximum length of a received message. A longer message ends the connection.
+    /// Maximum length of a received message. A longer message is skipped.
     pub message: usize,
     /// Maximum number of events that wait to be sent.
     pub queued_events: usize,
@@ -79,7 +79,7 @@ pub struct Timing {
     pub longest_wait: Duration,
     /// After a connection that lasted at least this long, the first wait is used again.
     pub lasted: Duration,
-    /// Age at which an unsent event is dropped.
+    /// Age at which an event is dropped that was not sent, or that has no report.
     pub keep_unsent: Duration,
     /// Time before the last frame from which on a new subscription asks for events.
     pub overlap: Duration,

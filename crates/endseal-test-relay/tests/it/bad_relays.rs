@@ -141,23 +141,55 @@ async fn a_text_that_is_not_utf8_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn a_message_above_the_limit_ends_the_connection_before_it_is_read() {
+async fn messages_above_the_limit_are_skipped_and_the_connection_stays() {
     let (url, mut relay) = listen().await;
     let mut settings = settings(&url);
     settings.limits.message = 1_000;
     let mut client = Client::start(settings);
     let text = |len: usize| format!("[\"NOTICE\",\"{}\"]", "x".repeat(len - 13));
     let mut peer = relay.accept().await;
+    client.connected().await;
     peer.say(&text(1_000)).await;
     assert_eq!(notice(&mut client).await.len(), 256);
-    // Only the head of a frame.
-    peer.raw(&[0x81, 126, 0x03, 0xe9]).await;
+    let fragments = [frame(0x01, &[b'x'; 600]), frame(0x89, b""), frame(0x80, &[b'x'; 600])];
+    let large = format!("{}{}", text(100_000), "\u{e9}".repeat(500_000));
+    peer.say(&text(1_001)).await;
+    peer.raw(&fragments.concat()).await;
+    peer.say(&large).await;
+    peer.say(r#"["NOTICE","still here"]"#).await;
+    let mut skipped = (0, 0);
+    loop {
+        match client.next().await {
+            Notification::Skipped { count, bytes } => {
+                skipped = (skipped.0 + count, skipped.1 + bytes);
+            }
+            Notification::Notice(text) => break assert_eq!(text, "still here"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(skipped, (3, 1_001 + 1_200 + 1_100_000));
+    // Only the head of a frame, with a length that no message has.
+    peer.raw(&[0x81, 127, 0x80, 0, 0, 0, 0, 0, 0, 0]).await;
     assert!(matches!(reason(&mut client).await, Disconnect::MessageTooLarge));
-    // In fragments, each of which is small.
+}
+
+/// A relay that needs longer than the silence for one message is not silent.
+#[tokio::test]
+async fn a_slow_message_above_the_limit_ends_nothing() {
+    let (url, mut relay) = listen().await;
+    let mut settings = settings(&url);
+    settings.limits.message = 1_000;
+    settings.timing.silence = Duration::from_millis(300);
+    let mut client = Client::start(settings);
     let mut peer = relay.accept().await;
-    peer.raw(&frame(0x01, &[b'x'; 600])).await;
-    peer.raw(&frame(0x80, &[b'x'; 600])).await;
-    assert!(matches!(reason(&mut client).await, Disconnect::MessageTooLarge));
+    client.connected().await;
+    let message = frame(0x81, &[b'x'; 2_000]);
+    for piece in message.chunks(100) {
+        peer.raw(piece).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let next = client.next().await;
+    assert!(matches!(next, Notification::Skipped { count: 1, bytes: 2_000 }), "{next:?}");
 }
 
 #[tokio::test]
