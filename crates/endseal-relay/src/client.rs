@@ -75,8 +75,9 @@ impl Relay {
     /// Queues an event. Returns the ids of the events that were dropped to make space, oldest
     /// first. They include the event itself if it exceeds the limits on its own.
     ///
-    /// The result arrives as [`Notification::Result`], from relays that report one, or as
-    /// [`Notification::Unsent`].
+    /// If the connection ends before the relay reported on the event, the event is sent again on
+    /// the next one, so a relay may get it twice. The result arrives as [`Notification::Result`],
+    /// from relays that report one, or as [`Notification::Unsent`].
     #[must_use]
     pub fn publish(&self, event: &SignedEvent) -> Vec<[u8; 32]> {
         self.shared.publish(event)

@@ -38,9 +38,18 @@ pub enum Notification {
         /// The relay's reason, in [`printable`](crate::message::printable) form.
         reason: String,
     },
+    /// The relay refused an event for the moment (`rate-limited:`). It is sent again, with growing
+    /// delays, for [`Timing::keep_unsent`](super::Timing::keep_unsent).
+    Postponed {
+        /// The id of the event.
+        id: [u8; 32],
+        /// The relay's reason, in [`printable`](crate::message::printable) form.
+        reason: String,
+    },
     /// An event was dropped after [`Timing::keep_unsent`](super::Timing::keep_unsent), because it
     /// could not be sent in this time, or the relay required an authentication that did not take
-    /// place.
+    /// place. An event is also dropped to make space, and a large one after it was lost with two
+    /// connections.
     Unsent([u8; 32]),
     /// The relay asks for authentication. The caller answers with
     /// [`Relay::authenticate`](super::Relay::authenticate).

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_websockets::{CloseCode, Message, Payload};
 
 use super::notification::{Disconnect, Notification};
+use super::outbox::{Refusal, Reported};
 use super::settings::Settings;
 use super::shared::Shared;
 use super::{LARGE, MAX_CHALLENGES, backoff};
@@ -24,6 +25,9 @@ use crate::message::{self, RelayMessage, printable};
 
 /// The prefix of reasons that report a missing authentication (NIP-42).
 const AUTH_REQUIRED: &str = "auth-required:";
+
+/// The prefix of reasons that report too many messages (NIP-01).
+const RATE_LIMITED: &str = "rate-limited:";
 
 /// Maximum time for sending the close message.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -424,13 +428,21 @@ impl<'s> Session<'s> {
                 self.authenticated();
             }
         } else {
-            let needs_auth = !accepted && reason.starts_with(AUTH_REQUIRED);
+            let refusal = match accepted {
+                false if reason.starts_with(AUTH_REQUIRED) => Some(Refusal::AuthRequired),
+                false if reason.starts_with(RATE_LIMITED) => Some(Refusal::RateLimited),
+                _ => None,
+            };
             let mut state = self.shared.state();
-            if state.outbox.reported(&id, needs_auth) {
-                if self.is_authenticated {
-                    state.outbox.authenticated();
+            match state.outbox.reported(&id, refusal, &self.settings.timing) {
+                Reported::AfterAuthentication => {
+                    if self.is_authenticated {
+                        state.outbox.authenticated();
+                    }
+                    return None;
                 }
-                return None;
+                Reported::Postponed => return Some(Notification::Postponed { id, reason }),
+                Reported::Final => {}
             }
         }
         Some(Notification::Result { id, accepted, reason })
@@ -467,7 +479,7 @@ impl<'s> Session<'s> {
             self.stalled_since.map(|since| since + silence),
             self.request_at,
             self.confirmed_at,
-            self.shared.state().outbox.expires(keep_unsent),
+            self.shared.state().outbox.next_time(keep_unsent),
         ];
         others.into_iter().flatten().fold(self.next_ping, Instant::min)
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use endseal_relay::client::{Disconnect, Notification};
 use endseal_relay::message::{ClientMessage, Filter};
 use endseal_test_relay::Settings as ServerSettings;
+use endseal_test_relay::faults::Faults;
 
 use super::bad_relays::{Peer, listen};
 use super::fixture::*;
@@ -141,4 +142,58 @@ async fn a_silent_relay_is_left_and_one_that_answers_pings_is_not() {
     assert!(began.elapsed() >= Duration::from_millis(1_000));
     tokio::time::sleep(Duration::from_millis(600)).await;
     assert!(lively.notifications.is_empty());
+}
+
+#[tokio::test]
+async fn an_event_that_was_lost_with_its_connection_is_sent_again() {
+    let server = server().await;
+    let mut bob = Client::subscribed(&server, &["bob"]).await;
+    let mut sender = Client::start(settings(&server.url()));
+    sender.connected().await;
+    // The relay forwards nothing and ends the connection without a report.
+    let (drop_every, close_after) = (Some(1), Some(1));
+    server.set_faults(Faults { drop_every, no_result: true, close_after, ..Faults::default() });
+    let event = message_to("bob", "lost");
+    sender.publish(&event);
+    let disconnected = |it: &Notification| matches!(it, Notification::Disconnected { .. });
+    for _ in 0..3 {
+        sender.find(|it| disconnected(it).then_some(())).await;
+    }
+    server.set_faults(Faults::default());
+    assert!(sender.result(&event).await.0);
+    assert_eq!(bob.contents(1).await, ["lost"]);
+    // An event with a report is not sent again.
+    server.set_faults(Faults { close_after, ..Faults::default() });
+    sender.publish(&message_to("bob", "heard"));
+    sender.find(|it| disconnected(it).then_some(())).await;
+    sender.connected().await;
+    assert_eq!(bob.contents(1).await, ["heard"]);
+    bob.hears_nothing().await;
+}
+
+#[tokio::test]
+async fn an_event_that_was_refused_for_the_moment_is_sent_again() {
+    let server = server().await;
+    let mut bob = Client::subscribed(&server, &["bob"]).await;
+    let mut sender = Client::start(settings(&server.url()));
+    let reason = "rate-limited: slow down";
+    server.set_faults(Faults { refuse: Some(reason.into()), ..Faults::default() });
+    let event = message_to("bob", "later");
+    sender.publish(&event);
+    for _ in 0..3 {
+        let postponed = |it: &Notification| match it {
+            Notification::Postponed { id, reason } => Some((*id, reason.clone())),
+            Notification::Result { .. } => panic!("the report is final"),
+            _ => None,
+        };
+        assert_eq!(sender.find(postponed).await, (event.id, reason.to_owned()));
+    }
+    server.set_faults(Faults::default());
+    assert!(sender.result(&event).await.0);
+    assert_eq!(bob.contents(1).await, ["later"]);
+    // Another reason is final.
+    server.set_faults(Faults { refuse: Some("blocked: no".into()), ..Faults::default() });
+    let event = message_to("bob", "never");
+    sender.publish(&event);
+    assert_eq!(sender.result(&event).await, (false, "blocked: no".to_owned()));
 }
