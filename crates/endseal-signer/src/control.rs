@@ -10,7 +10,8 @@ mod socket;
 
 pub use command::{Command, Grant, GrantEffect, Rate, Remember, Request};
 pub use reply::{
-    AppState, AppView, CommandError, Flow, LineView, Reply, RuleView, Status, UserView, WaitingView,
+    AppState, AppView, CommandError, Flow, GreetedRelay, IgnoredView, LineView, Reply, RuleView,
+    Status, UserView, WaitingView,
 };
 pub use socket::{CallError, SOCKET, call};
 

@@ -8,6 +8,8 @@ mod answer;
 mod arrival;
 mod batch;
 mod command;
+mod greeting;
+mod ignored;
 mod quota;
 mod request;
 #[cfg(test)]
@@ -34,11 +36,13 @@ use endseal_relay::auth::SignedEvent;
 
 use self::answer::Sent;
 use self::batch::Batch;
+use self::greeting::Greetings;
+use self::ignored::IgnoredLines;
 use self::quota::{Budget, Clock, Quotas, Verifications};
 use self::waiting::Waiting;
 use crate::error::StateError;
 use crate::keys::SigningKeys;
-use crate::metrics::Metrics;
+use crate::metrics::{Ignored, Metrics};
 use crate::records::app::{App, AppState, Flow};
 use crate::records::line::{LogEntry, Matter};
 use crate::records::settings::Settings;
@@ -93,6 +97,8 @@ struct Parts {
     unknown_senders: Budget,
     verifications: Verifications,
     sent: Sent,
+    greetings: Greetings,
+    ignored_lines: IgnoredLines,
     /// URL of the approval page up to its path, if there is one.
     page: Option<String>,
     /// True if the method `nip17_unwrap_batch` is enabled.
@@ -121,6 +127,8 @@ impl Engine {
             unknown_senders: Budget::default(),
             verifications: Verifications::default(),
             sent: Sent::default(),
+            greetings: Greetings::default(),
+            ignored_lines: IgnoredLines::default(),
             page: None,
             unwrap_batch: false,
             metrics,
@@ -173,6 +181,8 @@ impl Engine {
     /// Refuses requests that waited too long, and removes expired records.
     pub(crate) fn tick(&mut self, now: u64) -> Vec<Outgoing> {
         self.parts.sent.prune();
+        self.parts.greetings.prune(now);
+        self.parts.ignored_lines.log_due(Instant::now());
         self.count_apps();
         if !self.parts.waiting.has_late(now) && !batch::is_prune_due(&self.parts, now) {
             return Vec::new();
@@ -190,11 +200,13 @@ impl Engine {
         self.transact(now, |batch| batch.refuse_all()).outgoing
     }
 
-    /// Handles a relay's refusal of a response. A large response is replaced by an error, because
-    /// its size may be the reason.
-    pub(crate) fn refused(&mut self, now: u64, event: &[u8; 32]) -> Vec<Outgoing> {
+    /// Handles a relay's refusal of a response. The response is replaced by an error if its size
+    /// may be the reason: it is large, or the relay calls it invalid.
+    pub(crate) fn refused(&mut self, now: u64, event: &[u8; 32], reason: &str) -> Vec<Outgoing> {
         self.parts.metrics.answers_refused.fetch_add(1, Relaxed);
-        let Some((transport, request_id)) = self.parts.sent.take(event) else { return Vec::new() };
+        let Some((transport, request_id)) = self.parts.sent.take(event, reason) else {
+            return Vec::new();
+        };
         self.refuse(now, &[(transport, request_id)], Refusal::TooLarge)
     }
 
@@ -240,9 +252,9 @@ impl Engine {
         Some(self.store.state().apps().flat_map(of_app).collect())
     }
 
-    /// Returns the first response to each client that connected by its own URI, and forgets it.
-    pub(crate) fn greetings(&mut self) -> Vec<Outgoing> {
-        mem::take(&mut self.parts.sent.greetings)
+    /// Counts and logs messages that were not read because they are above the limit.
+    pub(crate) fn ignore_oversized(&mut self, count: u64) {
+        self.parts.ignore(Ignored::Size, None, count);
     }
 
     /// Returns the signer's own relays.
@@ -282,7 +294,6 @@ impl Engine {
             Err(failed) => failed,
         };
         self.parts.waiting.roll_back();
-        self.parts.sent.greetings.clear();
         self.parts.metrics.commits_failed.fetch_add(1, Relaxed);
         tracing::error!(target: "signer", %cause, "a transaction failed");
         if let Err(cause) = self.store.recover() {

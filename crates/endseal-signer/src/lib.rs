@@ -30,6 +30,7 @@ mod error;
 mod keys;
 mod kinds;
 mod log;
+mod log_rate;
 mod metrics;
 mod options;
 mod passphrase_change;

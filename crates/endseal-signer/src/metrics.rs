@@ -53,24 +53,61 @@ impl Outcome {
 pub(crate) enum Ignored {
     /// The event is malformed, or is not for a transport key of this signer.
     Shape,
+    /// The event, or the message that contains it, is above the limit.
+    Size,
     /// The author is not the client of the app.
     UnknownSender,
+    /// The app has no client, and its invitation is over.
+    NoInvitation,
     /// The event arrived before.
     Repeated,
-    /// The id, signature or encryption is wrong, or the event contains no request.
-    Invalid,
+    /// The id or the signature is wrong.
+    Signature,
+    /// The content cannot be decrypted.
+    Encryption,
+    /// The content of a client that is not paired is encrypted with NIP-04.
+    Nip04,
+    /// The content has no request with an id.
+    NoRequest,
+    /// A client that is not paired does not present the secret of the invitation.
+    Secret,
+    /// A client that is not paired presents the secret with a time that differs by more than five
+    /// minutes.
+    Stale,
     /// The budget of verifications per second is used up.
     Flood,
 }
 
 impl Ignored {
-    const ALL: [(Self, &'static str); 5] = [
+    /// Number of causes.
+    pub(crate) const COUNT: usize = Self::ALL.len();
+    const ALL: [(Self, &'static str); 12] = [
         (Self::Shape, "shape"),
+        (Self::Size, "size"),
         (Self::UnknownSender, "unknown-sender"),
+        (Self::NoInvitation, "no-invitation"),
         (Self::Repeated, "repeated"),
-        (Self::Invalid, "invalid"),
+        (Self::Signature, "signature"),
+        (Self::Encryption, "encryption"),
+        (Self::Nip04, "nip04"),
+        (Self::NoRequest, "no-request"),
+        (Self::Secret, "secret"),
+        (Self::Stale, "stale"),
         (Self::Flood, "flood"),
     ];
+
+    /// Returns all causes in the order of their indexes.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().map(|(cause, _)| cause)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        Self::all().position(|known| known == self).unwrap_or_default()
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL.get(self.index()).map_or("", |(_, name)| name)
+    }
 }
 
 /// Histogram of commit times.
@@ -93,6 +130,8 @@ pub(crate) struct Metrics {
     pub(crate) commits_failed: AtomicU64,
     /// Number of responses that a relay refused.
     pub(crate) answers_refused: AtomicU64,
+    /// Number of responses that were not sent to a relay in time.
+    pub(crate) answers_unsent: AtomicU64,
     /// Number of requests that wait for a decision.
     pub(crate) waiting: AtomicU64,
     /// Number of apps that have not ended.
@@ -119,11 +158,18 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn ignored(&self, cause: Ignored) {
-        let at = Ignored::ALL.iter().position(|(known, _)| *known == cause);
-        if let Some(counter) = at.and_then(|at| self.ignored.get(at)) {
-            counter.fetch_add(1, Relaxed);
+    /// Counts ignored events.
+    pub(crate) fn ignored(&self, cause: Ignored, count: u64) {
+        if let Some(counter) = self.ignored.get(cause.index()) {
+            counter.fetch_add(count, Relaxed);
         }
+    }
+
+    /// Returns the names of the causes for which events were ignored, with their numbers.
+    pub(crate) fn ignored_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = Ignored::ALL.iter().zip(&self.ignored);
+        let counts = counts.map(|((_, name), counter)| (*name, counter.load(Relaxed)));
+        counts.filter(|(_, count)| *count > 0)
     }
 
     pub(crate) fn commit(&self, elapsed: Duration) {
@@ -160,6 +206,12 @@ impl Metrics {
                 self.answers_refused.load(Relaxed),
             ),
             (
+                "answers_unsent_total",
+                Counter,
+                "Answers that were not sent to a relay in time.",
+                self.answers_unsent.load(Relaxed),
+            ),
+            (
                 "relay_disconnects_total",
                 Counter,
                 "Connections to relays that ended.",
@@ -191,7 +243,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.request("sign_event", Outcome::Allowed);
         metrics.request("nip99_bake", Outcome::Failed);
-        metrics.ignored(Ignored::UnknownSender);
+        metrics.ignored(Ignored::UnknownSender, 1);
         metrics.commit(Duration::from_millis(3));
         metrics.commit(Duration::from_secs(9));
         let text = metrics.text();

@@ -3,6 +3,7 @@
 //! Sockets are served on the thread that calls [`run`]. The engine has a thread of its own, because
 //! its commits and key derivations block. Events and commands are sent to it through channels.
 
+mod greetings;
 mod handle;
 mod page;
 mod relay_lines;

@@ -22,6 +22,9 @@ pub enum Reply {
         app: u32,
         /// `bunker://` URI with its secret. Absent if the app was made from a client's URI.
         uri: Option<SecretText>,
+        /// Relays of a client's URI, each with its report about the greeting to the client.
+        #[serde(default)]
+        greeted: Vec<GreetedRelay>,
     },
     /// Apps with their rules.
     Apps(Vec<AppView>),
@@ -67,6 +70,31 @@ pub struct Status {
     pub apps: usize,
     /// Requests that wait for a decision.
     pub waiting: usize,
+    /// Events that got no answer since the signer started, by cause. Causes without events are left
+    /// out.
+    #[serde(default)]
+    pub ignored: Vec<IgnoredView>,
+}
+
+/// Number of events that got no answer for one cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::exhaustive_structs, reason = "a view")]
+pub struct IgnoredView {
+    /// Cause, as in the metric `endseal_signer_ignored_total`.
+    pub cause: String,
+    /// Number of events.
+    pub count: u64,
+}
+
+/// Relay of a client's URI, with its report about the greeting to the client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::exhaustive_structs, reason = "a view")]
+pub struct GreetedRelay {
+    /// URL of the relay.
+    pub relay: String,
+    /// Reason why the relay did not take the greeting. Absent if it took it, or reports nothing
+    /// about events.
+    pub failure: Option<String>,
 }
 
 /// User whose key the signer holds.

@@ -1,4 +1,4 @@
-//! Response events and the cache of large responses.
+//! Response events and the cache of responses that a relay may refuse.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -102,43 +102,61 @@ fn try_write(
     // The event was written here, so it parses.
     let Ok(id) = Event::parse(&event).map(|event| event.id) else { return Ok(None) };
     let transport = app.record_name();
-    if written > LARGE && request_id.len() <= MAX_ID {
-        parts.sent.note(id, transport, request_id);
+    if written > REPLACED && request_id.len() <= MAX_ID {
+        let request_id = request_id.to_owned();
+        parts.sent.note(id, SentAnswer { transport, request_id, len: written });
     }
     Ok(Some(Outgoing { transport, event: SignedEvent { id, json: event.into() } }))
 }
 
-/// Size in bytes up to which every relay accepts a response.
+/// Size in bytes above which a response that a relay refuses is replaced by an error, whatever the
+/// reason is.
 const LARGE: usize = 16 * 1024;
-/// Maximum length in bytes of a request id that is remembered with a large response.
+/// Size in bytes above which a response is replaced by an error if the relay calls it invalid. An
+/// error is smaller.
+const REPLACED: usize = 1_024;
+/// Prefix of a relay's reason (NIP-01) if an event is too large, among others.
+const INVALID: &str = "invalid:";
+/// Maximum length in bytes of a request id that is remembered with its response.
 const MAX_ID: usize = 256;
 /// Time after which a relay is no longer expected to refuse an event.
 const MEMORY: Duration = Duration::from_secs(30);
-/// Maximum number of large responses that are remembered.
-const MANY: usize = 1_024;
+/// Maximum number of responses that are remembered.
+const MANY: usize = 4_096;
 
-/// Large responses that a relay may still refuse, and the first messages to clients.
+/// Response that a relay may still refuse.
+struct SentAnswer {
+    transport: [u8; 32],
+    request_id: String,
+    len: usize,
+}
+
+/// Responses that a relay may still refuse, by the ids of their events.
 #[derive(Default)]
 pub(super) struct Sent {
-    answers: HashMap<[u8; 32], ([u8; 32], String)>,
+    answers: HashMap<[u8; 32], SentAnswer>,
     order: VecDeque<([u8; 32], Instant)>,
-    pub(super) greetings: Vec<Outgoing>,
 }
 
 impl Sent {
-    fn note(&mut self, event: [u8; 32], transport: [u8; 32], request_id: &str) {
+    fn note(&mut self, event: [u8; 32], answer: SentAnswer) {
         if self.order.len() >= MANY
             && let Some((oldest, _)) = self.order.pop_front()
         {
             self.answers.remove(&oldest);
         }
-        self.answers.insert(event, (transport, request_id.to_owned()));
+        self.answers.insert(event, answer);
         self.order.push_back((event, Instant::now()));
     }
 
-    /// Removes a response and returns its app's transport key and its request id.
-    pub(super) fn take(&mut self, event: &[u8; 32]) -> Option<([u8; 32], String)> {
-        self.answers.remove(event)
+    /// Removes a response that a relay refused for this reason, if it is to be replaced by an
+    /// error. Returns its app's transport key and its request id.
+    pub(super) fn take(&mut self, event: &[u8; 32], reason: &str) -> Option<([u8; 32], String)> {
+        let answer = self.answers.get(event)?;
+        if answer.len <= LARGE && !reason.starts_with(INVALID) {
+            return None;
+        }
+        self.answers.remove(event).map(|answer| (answer.transport, answer.request_id))
     }
 
     /// Removes the responses that no relay is expected to refuse any more.

@@ -1,8 +1,8 @@
 //! From an event to a request: steps 1 to 8 of `docs/spec/nostr-connect.md`.
 
 use endseal_nostr::connect::{
-    Answer, Call, ConnectSecret, Incoming, MAX_NAME as SHOWN, Metadata, Method, Refusal, Request,
-    Verified, is_fresh, sanitise,
+    Answer, Call, ConnectSecret, Ignored as UnreadEvent, Incoming, MAX_NAME as SHOWN, Metadata,
+    Method, Refusal, Request, Verified, is_fresh, sanitise,
 };
 use endseal_nostr::key::PublicKey;
 use endseal_nostr::nip44::Conversation;
@@ -26,25 +26,32 @@ pub(super) struct Carrier {
 impl Batch<'_> {
     /// Processes one event: responds to it, queues it for a decision, or ignores it.
     pub(super) fn arrive(&mut self, json: &mut [u8]) -> Result<(), StateError> {
-        match self.receive(json) {
+        let mut number = None;
+        match self.receive(json, &mut number) {
             Ok(()) => Ok(()),
             Err(Unanswered::Ignored(cause)) => {
-                self.parts.metrics.ignored(cause);
+                self.parts.ignore(cause, number, 1);
                 Ok(())
             }
             Err(Unanswered::Failed(error)) => Err(error),
         }
     }
 
-    fn receive(&mut self, json: &mut [u8]) -> Result<(), Unanswered> {
-        let incoming = Incoming::read(json).map_err(|_| Ignored::Shape)?;
+    /// Processes an event. `number` becomes the number of its app, once that is known.
+    fn receive(&mut self, json: &mut [u8], number: &mut Option<u32>) -> Result<(), Unanswered> {
+        let len = json.len();
+        let incoming = Incoming::read(json).map_err(|error| match error {
+            UnreadEvent::Length => Ignored::Size,
+            _ => Ignored::Shape,
+        })?;
         let transport = *incoming.recipient();
         let app = self.transaction.app(&transport).ok_or(Ignored::Shape)?.app();
+        *number = Some(app.number());
         let is_known = match app.client() {
             Some(client) if client.to_bytes() == *incoming.author() => true,
             Some(_) => return Err(Ignored::UnknownSender.into()),
-            None if !is_invited(app, self.now) => return Err(Ignored::UnknownSender.into()),
-            None if !self.parts.unknown_senders.take(self.parts.clock.now()) => {
+            None if !is_invited(app, self.now) => return Err(Ignored::NoInvitation.into()),
+            None if !self.parts.unknown_senders.take(len, self.parts.clock.now()) => {
                 return Err(Ignored::Flood.into());
             }
             None => false,
@@ -55,10 +62,10 @@ impl Batch<'_> {
         }
         // The budget is given back when a request is accepted. Before verification the author is
         // only a claim, and time and method are free to choose.
-        if is_known && !self.parts.verifications.take(&transport, self.parts.clock.now()) {
+        if is_known && !self.parts.verifications.take(&transport, len, self.parts.clock.now()) {
             return Err(Ignored::Flood.into());
         }
-        let verified = incoming.verify().map_err(|_| Ignored::Invalid)?;
+        let verified = incoming.verify().map_err(|_| Ignored::Signature)?;
         if !is_known {
             return self.meet(&carrier, verified);
         }
@@ -69,9 +76,10 @@ impl Batch<'_> {
         let conversations = &mut self.parts.app_conversations;
         let author = *verified.author();
         let conversation = answer::conversation(conversations, app, &author);
-        let opened = verified.open(conversation).map_err(|_| Ignored::Invalid)?;
-        let request = opened.request().map_err(|_| Ignored::Invalid)?;
+        let opened = verified.open(conversation).map_err(|_| Ignored::Encryption)?;
+        let request = opened.request().map_err(|_| Ignored::NoRequest)?;
         self.note(&transport, request.id);
+        self.parts.greetings.answered(&transport);
         let floor = self.transaction.settings().floor;
         if !is_fresh(carrier.created_at, self.now, floor) {
             self.refuse_request(&transport, &request, Refusal::Stale);
@@ -85,7 +93,7 @@ impl Batch<'_> {
                 Ok(())
             }
             Ok(_) => {
-                self.parts.verifications.give_back(&transport);
+                self.parts.verifications.give_back(&transport, len);
                 Ok(self.decide(&carrier, &request)?)
             }
             Err(StateError::Limit(StateLimit::Events)) => {
@@ -100,21 +108,24 @@ impl Batch<'_> {
     fn meet(&mut self, carrier: &Carrier, verified: Verified<'_>) -> Result<(), Unanswered> {
         let transport = &carrier.transport;
         let author = *verified.author();
+        if verified.is_nip04() {
+            return Err(Ignored::Nip04.into());
+        }
         let app = self.transaction.app(transport).ok_or(Ignored::Shape)?.app();
         // The conversation is not cached: unknown senders would evict the conversations of apps.
         let conversation = Conversation::new(app.transport().secret_key(), &author);
-        let opened = verified.open(&conversation).map_err(|_| Ignored::Invalid)?;
-        let request = opened.request().map_err(|_| Ignored::Invalid)?;
+        let opened = verified.open(&conversation).map_err(|_| Ignored::Encryption)?;
+        let request = opened.request().map_err(|_| Ignored::NoRequest)?;
         // The secret is checked first. A client that knows it is answered even if its request is
         // malformed.
         let secret = request.params().get(1).and_then(|text| ConnectSecret::new(text).ok());
         let is_meant = secret.is_some_and(|secret| app.has_secret(&secret));
         let floor = self.transaction.settings().floor;
-        if request.method != Method::Connect
-            || !is_meant
-            || !is_fresh(carrier.created_at, self.now, floor)
-        {
-            return Err(Ignored::Invalid.into());
+        if request.method != Method::Connect || !is_meant {
+            return Err(Ignored::Secret.into());
+        }
+        if !is_fresh(carrier.created_at, self.now, floor) {
+            return Err(Ignored::Stale.into());
         }
         let metadata = match request.call() {
             Ok(Call::Connect(connect)) => connect.metadata,
@@ -166,8 +177,8 @@ impl Batch<'_> {
     ) -> Result<(), Unanswered> {
         let app = self.transaction.app(&carrier.transport).ok_or(Ignored::Shape)?.app();
         let key = verified.nip04_key(app.transport().secret_key());
-        let opened = verified.open_nip04(&key).map_err(|_| Ignored::Invalid)?;
-        let request = opened.request().map_err(|_| Ignored::Invalid)?;
+        let opened = verified.open_nip04(&key).map_err(|_| Ignored::Encryption)?;
+        let request = opened.request().map_err(|_| Ignored::NoRequest)?;
         self.parts.metrics.request(request.method.name(), Outcome::Failed);
         let event = answer::refuse_nip04(app, request.id, &key, self.parts, self.now);
         if let Some(event) = event {

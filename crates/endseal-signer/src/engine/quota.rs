@@ -4,9 +4,12 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Maximum number of events of unknown senders that are verified per second; it costs a fifth of a
-/// CPU.
+use endseal_nostr::connect::MAX_EVENT;
+
+/// Maximum number of events of unknown senders that are verified per second, and their maximum size
+/// in bytes; each costs a fifth of a CPU at most.
 const RATE: u32 = 3_000;
+const RATE_BYTES: usize = 32 << 20;
 
 /// Period after which the budgets of verifications are reset.
 const SECOND: Duration = Duration::from_secs(1);
@@ -30,74 +33,82 @@ impl Clock {
     }
 }
 
-/// Remaining verifications of events of unknown senders in the current second.
+/// Number of verifications and total size of the verified events.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
+    events: u32,
+    bytes: usize,
+}
+
+impl Work {
+    /// Adds an event of `len` bytes if the sum is within `limit`. Returns false otherwise.
+    fn add(&mut self, len: usize, limit: Self) -> bool {
+        let sum = Self { events: self.events + 1, bytes: self.bytes.saturating_add(len) };
+        let is_within = sum.events <= limit.events && sum.bytes <= limit.bytes;
+        if is_within {
+            *self = sum;
+        }
+        is_within
+    }
+
+    fn subtract(&mut self, len: usize) {
+        self.events = self.events.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(len);
+    }
+}
+
+/// Verifications of events of unknown senders in the current second.
+#[derive(Default)]
 pub(super) struct Budget {
     /// Start of the current second; `None` before the first verification.
     started: Option<Instant>,
-    left: u32,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self { started: None, left: RATE }
-    }
+    used: Work,
 }
 
 impl Budget {
-    /// Uses one verification. Returns false if none is left in this second.
-    pub(super) fn take(&mut self, now: Instant) -> bool {
+    /// Uses one verification of an event of `len` bytes. Returns false if that is above the limit
+    /// of this second.
+    pub(super) fn take(&mut self, len: usize, now: Instant) -> bool {
         if has_passed(self.started, now) {
             *self = Self { started: Some(now), ..Self::default() };
         }
-        let left = self.left.checked_sub(1);
-        self.left = left.unwrap_or_default();
-        left.is_some()
+        self.used.add(len, Work { events: RATE, bytes: RATE_BYTES })
     }
 }
 
-/// Maximum number of verified events per second that name the client of a paired app as author but
+/// Maximum work per second for verified events that name the client of a paired app as author but
 /// contain no acceptable request. `FAILURES` is shared by all apps; `FAILURES_OF_APP` is reserved
 /// for each app beyond that, so a flood in the name of one client leaves the others their share.
-const FAILURES: u32 = 3_000;
-const FAILURES_OF_APP: u32 = 100;
+const FAILURES: Work = Work { events: 3_000, bytes: 32 << 20 };
+const FAILURES_OF_APP: Work = Work { events: 100, bytes: 2 << 20 };
+const _: () = assert!(FAILURES_OF_APP.bytes >= MAX_EVENT, "the share is at least one event");
 
-/// Remaining verifications in the name of clients in the current second.
+/// Verifications in the name of clients in the current second.
+#[derive(Default)]
 pub(super) struct Verifications {
     /// Start of the current second; `None` before the first verification.
     started: Option<Instant>,
-    left: u32,
-    /// Number of reserved verifications that each app has used.
-    of_apps: HashMap<[u8; 32], u32>,
-}
-
-impl Default for Verifications {
-    fn default() -> Self {
-        Self { started: None, left: FAILURES, of_apps: HashMap::new() }
-    }
+    shared: Work,
+    /// Use of the reserved share of each app.
+    of_apps: HashMap<[u8; 32], Work>,
 }
 
 impl Verifications {
-    /// Uses one verification before an event is verified. Returns false if none is left in this
-    /// second.
-    pub(super) fn take(&mut self, transport: &[u8; 32], now: Instant) -> bool {
+    /// Uses one verification before an event of `len` bytes is verified. Returns false if that is
+    /// above the limits of this second.
+    pub(super) fn take(&mut self, transport: &[u8; 32], len: usize, now: Instant) -> bool {
         if has_passed(self.started, now) {
             *self = Self { started: Some(now), ..Self::default() };
         }
-        if let Some(left) = self.left.checked_sub(1) {
-            self.left = left;
-            return true;
-        }
-        let of_app = self.of_apps.entry(*transport).or_default();
-        let has_left = *of_app < FAILURES_OF_APP;
-        *of_app += u32::from(has_left);
-        has_left
+        self.shared.add(len, FAILURES)
+            || self.of_apps.entry(*transport).or_default().add(len, FAILURES_OF_APP)
     }
 
     /// Gives a verification back, because the event contained a request that was accepted.
-    pub(super) fn give_back(&mut self, transport: &[u8; 32]) {
+    pub(super) fn give_back(&mut self, transport: &[u8; 32], len: usize) {
         match self.of_apps.get_mut(transport) {
-            Some(of_app) if *of_app > 0 => *of_app -= 1,
-            _ => self.left = (self.left + 1).min(FAILURES),
+            Some(of_app) if of_app.events > 0 => of_app.subtract(len),
+            _ => self.shared.subtract(len),
         }
     }
 }
@@ -160,25 +171,31 @@ mod tests {
     fn a_second_has_so_many() {
         let mut budget = Budget::default();
         let begin = Instant::now();
-        let mut taken = |now| (0..RATE * 2).filter(|_| budget.take(now)).count();
+        let mut taken = |len, now| (0..RATE * 2).filter(|_| budget.take(len, now)).count();
         let all = usize::try_from(RATE).unwrap();
-        assert_eq!(taken(begin), all);
-        assert_eq!(taken(begin + SECOND - Duration::from_nanos(1)), 0);
-        assert_eq!(taken(begin + SECOND), all);
+        assert_eq!(taken(100, begin), all);
+        assert_eq!(taken(100, begin + SECOND - Duration::from_nanos(1)), 0);
+        assert_eq!(taken(100, begin + SECOND), all);
+        // Large events are limited by their size.
+        assert_eq!(taken(MAX_EVENT, begin + 2 * SECOND), RATE_BYTES / MAX_EVENT);
     }
 
     #[test]
     fn events_in_the_name_of_one_client_leave_others_theirs() {
-        let mut left = Verifications::default();
-        let begin = Instant::now();
-        let taken = (0..4 * FAILURES).filter(|_| left.take(&[1; 32], begin)).count();
-        assert_eq!(u32::try_from(taken).unwrap(), FAILURES + FAILURES_OF_APP);
-        for _ in 0..10 * FAILURES_OF_APP {
-            // Events with an acceptable request use no budget.
-            assert!(left.take(&[2; 32], begin));
-            left.give_back(&[2; 32]);
+        for len in [100, MAX_EVENT] {
+            let mut left = Verifications::default();
+            let begin = Instant::now();
+            let taken = (0..4_000).filter(|_| left.take(&[1; 32], len, begin)).count();
+            let all = |work: Work| usize::try_from(work.events).unwrap().min(work.bytes / len);
+            assert_eq!(taken, all(FAILURES) + all(FAILURES_OF_APP), "{len}");
+            for _ in 0..1_000 {
+                // Events with an acceptable request use no budget.
+                assert!(left.take(&[2; 32], len, begin));
+                left.give_back(&[2; 32], len);
+            }
+            assert!(!left.take(&[1; 32], len, begin));
+            assert!(left.take(&[1; 32], len, begin + SECOND));
         }
-        assert!(!left.take(&[1; 32], begin) && left.take(&[1; 32], begin + SECOND));
     }
 
     #[test]

@@ -134,6 +134,13 @@ impl World {
         answers.remove(0)
     }
 
+    fn status(&mut self) -> crate::control::Status {
+        match self.command(Command::Status) {
+            Ok(Reply::Status(status)) => status,
+            _ => panic!("no status"),
+        }
+    }
+
     fn lines(&mut self) -> Vec<crate::control::LineView> {
         match self.command(Command::Log { after: 0, limit: 1_000 }) {
             Ok(Reply::Lines(lines)) => lines,

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use base16ct::lower::encode_string as hex;
-use endseal_nostr::connect::{KIND, MAX_EVENT};
+use endseal_nostr::connect::{KIND, MAX_EVENT, MAX_SKEW, MEMORY};
 use endseal_relay::Proxy;
 use endseal_relay::address::{Address, Reach};
 use endseal_relay::client::{Notification, Relay, Settings};
@@ -21,8 +21,11 @@ use crate::engine::{Outgoing, Subscription};
 const AROUND_EVENT: usize = 10;
 /// Maximum size in bytes of a message that a relay may send: the longest event that is read.
 pub(super) const MAX_MESSAGE: usize = MAX_EVENT + 128 * 1024;
-/// Number of seconds before the current time from which a new subscription requests events.
-const OVERLAP: u64 = 120;
+/// Number of seconds before the current time from which a new subscription requests events. It is
+/// above the age of requests that are executed, so that clients whose clocks are late get an error.
+/// The ids of events are kept as long, so that relays that store them cause no further errors.
+const OVERLAP: u64 = MEMORY;
+const _: () = assert!(OVERLAP >= 2 * MAX_SKEW, "a client five minutes off gets its error");
 
 /// Settings for connections to relays.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +46,30 @@ struct Connection {
     is_connected: bool,
     /// True once the first attempt to connect has ended, with or without a connection.
     was_tried: bool,
+    /// Reason why there is no connection; empty if there was no attempt.
+    failure: String,
     lines: RelayLines,
 }
 
+/// State of the connection to a relay.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RelayState<'r> {
+    /// The first attempt to connect has not ended.
+    Connecting,
+    Connected,
+    /// There is no connection, for this reason.
+    Failed(&'r str),
+}
+
 impl Connection {
+    fn state(&self) -> RelayState<'_> {
+        match (self.is_connected, self.was_tried) {
+            (true, _) => RelayState::Connected,
+            (false, true) => RelayState::Failed(&self.failure),
+            (false, false) => RelayState::Connecting,
+        }
+    }
+
     /// Returns true if the relay may still confirm this subscription soon.
     fn is_expected(&self, subscription: u64) -> bool {
         self.confirmed < subscription && (self.is_connected || !self.was_tried)
@@ -142,6 +165,7 @@ impl Relays {
         let mut settings = Settings::new(address.clone());
         settings.reach = reach;
         settings.limits.message = MAX_MESSAGE;
+        settings.timing.overlap = Duration::from_secs(OVERLAP);
         settings.proxy = self.reaching.proxy.map(|address| Proxy { address, isolation: None });
         let number = self.next;
         self.next += 1;
@@ -158,6 +182,7 @@ impl Relays {
             confirmed: 0,
             is_connected: false,
             was_tried: false,
+            failure: String::new(),
             lines: RelayLines::default(),
         }
     }
@@ -181,11 +206,36 @@ impl Relays {
         all == 0 || fits > 0
     }
 
-    /// Records if a relay is connected and returns the number of connected relays.
-    pub(super) fn note(&mut self, number: usize, is_connected: bool) -> usize {
+    /// Publishes an event on one relay.
+    pub(super) fn publish_at(&self, number: usize, outgoing: &Outgoing) {
+        if let Some(relay) = self.relay(number) {
+            let _ = relay.publish(&outgoing.event);
+        }
+    }
+
+    /// Returns the numbers of the connections to these relays, with their URLs.
+    pub(super) fn numbers(&self, urls: &[String]) -> Vec<(usize, String)> {
+        let number = |url: &String| {
+            let address = Address::parse_insecure(url).ok()?;
+            let connection = self.connections.get(&address.to_string())?;
+            Some((connection.number, url.clone()))
+        };
+        urls.iter().filter_map(number).collect()
+    }
+
+    /// Returns the state of a connection.
+    pub(super) fn state(&self, number: usize) -> RelayState<'_> {
+        let connection = self.connections.values().find(|it| it.number == number);
+        connection.map_or(RelayState::Failed("the relay is not used any more"), Connection::state)
+    }
+
+    /// Records that a relay is connected, or the reason why it is not. Returns the number of
+    /// connected relays.
+    pub(super) fn note(&mut self, number: usize, state: Result<(), String>) -> usize {
         if let Some(connection) = self.connections.values_mut().find(|it| it.number == number) {
-            connection.is_connected = is_connected;
+            connection.is_connected = state.is_ok();
             connection.was_tried = true;
+            connection.failure = state.err().unwrap_or_default();
         }
         self.connections.values().filter(|it| it.is_connected).count()
     }
@@ -197,11 +247,11 @@ impl Relays {
         connection.is_some_and(|it| it.is_connected)
     }
 
-    /// Counts a message of a relay. If it may be logged now, returns the relay's address and the
+    /// Counts messages of a relay. If they may be logged now, returns the relay's address and the
     /// number of messages that the log line represents.
-    pub(super) fn line(&mut self, number: usize, said: Said) -> Option<(String, u64)> {
+    pub(super) fn line(&mut self, number: usize, said: Said, count: u64) -> Option<(String, u64)> {
         let connection = self.connections.values_mut().find(|it| it.number == number)?;
-        let count = connection.lines.note(said, Instant::now())?;
+        let count = connection.lines.note(said, count, Instant::now())?;
         Some((connection.address.to_string(), count))
     }
 

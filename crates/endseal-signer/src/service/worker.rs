@@ -18,6 +18,7 @@ use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::GRACE;
+use super::greetings::GreetingList;
 use super::handle::Call;
 use super::relay_lines::Said;
 use super::relays::{Reaching, Relays, SubscriptionId};
@@ -32,12 +33,15 @@ const UNSAID: Duration = Duration::from_secs(2);
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 4 << 20;
 
+/// Reason of a response that is longer than its relays announce to accept.
+const TOO_LARGE: &str = "invalid: too large";
+
 /// Command that was executed, and whose reply waits until relays have confirmed the subscription.
 struct Subscribing {
     subscriptions: Vec<SubscriptionId>,
     since: Instant,
-    /// First messages to the clients of new apps.
-    greetings: Vec<Outgoing>,
+    /// App whose client is greeted then.
+    greeting: Option<[u8; 32]>,
     outcome: Result<Reply, CommandError>,
     reply: oneshot::Sender<Result<Reply, CommandError>>,
 }
@@ -52,6 +56,8 @@ pub(super) struct Worker {
     first_connection: Option<Instant>,
     /// Commands whose apps' relays have not confirmed yet, in the order of their arrival.
     subscribing: Vec<Subscribing>,
+    /// Clients that connect by their own URI, and have not sent a request.
+    greetings: GreetingList,
     /// Commands that verify the log. Requests are processed between two pages.
     verifying: VecDeque<(Verification, oneshot::Sender<Result<Reply, CommandError>>)>,
 }
@@ -71,6 +77,7 @@ impl Worker {
             first: Some(first),
             first_connection: None,
             subscribing: Vec::new(),
+            greetings: GreetingList::default(),
             verifying: VecDeque::new(),
         }
     }
@@ -105,10 +112,12 @@ impl Worker {
                         }
                         let outgoing = self.engine.tick(now());
                         self.publish(outgoing);
+                        self.greet();
                     }
                 }
                 self.subscribe(sockets);
                 self.reply_subscribed();
+                self.greetings.reply(&self.relays);
                 if !self.verifying.is_empty() {
                     // The timer advances only while this task yields.
                     yield_now().await;
@@ -117,6 +126,7 @@ impl Worker {
             for command in mem::take(&mut self.subscribing) {
                 self.reply(command);
             }
+            self.greetings.stop();
             let outgoing = self.engine.stop(now());
             self.publish(outgoing);
             self.relays.stop(GRACE).await;
@@ -142,7 +152,7 @@ impl Worker {
         self.subscribing.push(Subscribing {
             subscriptions,
             since: Instant::now(),
-            greetings: self.engine.greetings(),
+            greeting: self.engine.new_greeting(),
             outcome: reply,
             reply: call.reply,
         });
@@ -163,9 +173,20 @@ impl Worker {
     }
 
     fn reply(&mut self, command: Subscribing) {
-        self.publish(command.greetings);
-        // The caller may have disconnected.
-        let _ = command.reply.send(command.outcome);
+        match (command.outcome, command.greeting) {
+            (Ok(reply), Some(transport)) => {
+                self.greetings.add(transport, reply, command.reply);
+                self.greet();
+            }
+            (outcome, _) => {
+                // The caller may have disconnected.
+                let _ = command.reply.send(outcome);
+            }
+        }
+    }
+
+    fn greet(&mut self) {
+        self.greetings.send(&mut self.engine, &self.relays, now());
     }
 
     /// Verifies the next page of the log for the oldest command whose caller is still connected.
@@ -211,32 +232,57 @@ impl Worker {
     fn notice(&mut self, number: usize, notification: Notification) {
         match notification {
             Notification::Connected => {
-                self.connected(number, true);
+                self.connected(number, Ok(()));
                 self.first_connection.get_or_insert_with(Instant::now);
             }
             Notification::Subscribed(subscription) => {
                 self.relays.confirmed(number, subscription);
                 self.started();
+                self.greet();
             }
             Notification::Disconnected { reason, suspect } => {
                 self.metrics.disconnects.fetch_add(1, Relaxed);
-                self.connected(number, false);
+                self.connected(number, Err(reason.to_string()));
+                self.greetings.disconnected(number);
                 let relay = self.relays.keys(number).map(|(address, _)| address.to_string());
                 let relay = relay.unwrap_or_default();
                 tracing::warn!(target: "relay", relay, cause = %reason, "disconnected");
                 if let Some(event) = suspect {
-                    self.refused(&event);
+                    self.refused(&event, &reason.to_string());
                 }
             }
+            Notification::Result { id, accepted: true, .. } => {
+                self.greetings.reported(number, &id, Ok(()));
+            }
             Notification::Result { id, accepted: false, reason } => {
-                if let Some((relay, count)) = self.relays.line(number, Said::Refusal) {
+                if let Some((relay, count)) = self.relays.line(number, Said::Refusal, 1) {
                     tracing::warn!(target: "relay", relay, reason, count, "an answer was refused");
                 }
-                self.refused(&id);
+                if !self.greetings.reported(number, &id, Err(reason.clone())) {
+                    self.refused(&id, &reason);
+                }
+            }
+            Notification::Postponed { reason, .. } => {
+                if let Some((relay, count)) = self.relays.line(number, Said::Postponement, 1) {
+                    tracing::warn!(target: "relay", relay, reason, count, "an answer is sent again");
+                }
+            }
+            Notification::Unsent(_) => {
+                self.metrics.answers_unsent.fetch_add(1, Relaxed);
+                if let Some((relay, count)) = self.relays.line(number, Said::Unsent, 1) {
+                    tracing::warn!(target: "relay", relay, count, "an answer was not sent in time");
+                }
+            }
+            Notification::Event(_) => self.engine.ignore_oversized(1),
+            Notification::Skipped { count, bytes } => {
+                self.engine.ignore_oversized(count);
+                if let Some((relay, count)) = self.relays.line(number, Said::Skipped, count) {
+                    tracing::warn!(target: "relay", relay, count, bytes, "a message was skipped");
+                }
             }
             Notification::Challenge(challenge) => self.authenticate(number, &challenge),
             Notification::Notice(text) => {
-                if let Some((relay, count)) = self.relays.line(number, Said::Notice) {
+                if let Some((relay, count)) = self.relays.line(number, Said::Notice, 1) {
                     tracing::info!(target: "relay", relay, text, count, "notice");
                 }
             }
@@ -251,13 +297,13 @@ impl Worker {
         }
     }
 
-    fn connected(&mut self, number: usize, is_connected: bool) {
-        let connected = self.relays.note(number, is_connected);
+    fn connected(&mut self, number: usize, state: Result<(), String>) {
+        let connected = self.relays.note(number, state);
         self.metrics.relays_connected.store(connected as u64, Relaxed);
     }
 
-    fn refused(&mut self, event: &[u8; 32]) {
-        for outgoing in self.engine.refused(now(), event) {
+    fn refused(&mut self, event: &[u8; 32], reason: &str) {
+        for outgoing in self.engine.refused(now(), event, reason) {
             let _ = self.relays.publish(&outgoing);
         }
     }
@@ -273,7 +319,7 @@ impl Worker {
     fn publish(&mut self, outgoing: Vec<Outgoing>) {
         for outgoing in outgoing {
             if !self.relays.publish(&outgoing) {
-                self.refused(&outgoing.event.id);
+                self.refused(&outgoing.event.id, TOO_LARGE);
             }
         }
     }

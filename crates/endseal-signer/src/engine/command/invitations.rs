@@ -4,7 +4,7 @@ use base16ct::lower::encode_string as hex;
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{
-    Answer, Bunker, ConnectSecret, MAX_NAME as SHOWN, MAX_URI, NostrConnect, sanitise,
+    Bunker, ConnectSecret, MAX_NAME as SHOWN, MAX_URI, NostrConnect, sanitise,
 };
 use endseal_nostr::key::{self, PublicKey, SecretKey};
 use endseal_nostr::policy::Pattern;
@@ -13,7 +13,7 @@ use super::rules::patterns;
 use super::{Outcome, addresses};
 use crate::control::{CommandError, Grant, Reply, SecretText};
 use crate::engine::batch::Batch;
-use crate::engine::{self, answer, entry_of, is_live};
+use crate::engine::{self, entry_of, is_live};
 use crate::error::{StateError, StateLimit};
 use crate::records::app::App;
 use crate::records::line::Matter;
@@ -59,9 +59,11 @@ impl Batch<'_> {
         };
         // The relays were checked above and are at most eight.
         let _ = app.set_relays(named);
-        Ok(self
-            .add(app, Matter::AppInvited, &patterns)?
-            .map(|()| Reply::Invited { app: number, uri: Some(uri) }))
+        Ok(self.add(app, Matter::AppInvited, &patterns)?.map(|()| Reply::Invited {
+            app: number,
+            uri: Some(uri),
+            greeted: Vec::new(),
+        }))
     }
 
     pub(super) fn connect(
@@ -82,6 +84,7 @@ impl Batch<'_> {
         };
         let number = self.transaction.settings().next_app;
         let name = transport.public_key().to_bytes();
+        let secret = ConnectSecret::new(client.secret.expose_secret());
         let mut app =
             App::connect(number, user, transport, &client.secret, self.now, client.client);
         wish.fill(&mut app, self.now);
@@ -96,13 +99,10 @@ impl Batch<'_> {
         if let Err(error) = self.add(app, Matter::AppConnected, &patterns)? {
             return Ok(Err(error));
         }
-        let greeting = self.transaction.app(&name).and_then(|entry| {
-            let id = hex(&fresh_id(&mut self.parts.random)?);
-            let secret = Answer::Text(client.secret.expose_secret());
-            answer::write(entry.app(), &id, &secret, self.parts, self.now)
-        });
-        self.parts.sent.greetings.extend(greeting);
-        Ok(Ok(Reply::Invited { app: number, uri: None }))
+        if let (Some(id), Ok(secret)) = (fresh_id(&mut self.parts.random), secret) {
+            self.parts.greetings.add(name, hex(&id), secret, self.now);
+        }
+        Ok(Ok(Reply::Invited { app: number, uri: None, greeted: Vec::new() }))
     }
 
     /// Records an app with its rules and its log line.

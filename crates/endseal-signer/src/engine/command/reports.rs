@@ -4,7 +4,7 @@ use base16ct::lower::encode_string as hex;
 use endseal_nostr::policy::{Action, Bound, Pattern, Subject, decide, explain};
 
 use super::{Outcome, find};
-use crate::control::{AppView, CommandError, Reply, Status, UserView};
+use crate::control::{AppView, CommandError, IgnoredView, Reply, Status, UserView};
 use crate::engine::batch::rules;
 use crate::engine::{Engine, is_live, view};
 use crate::log::{Verification, VerifyError};
@@ -19,6 +19,7 @@ impl Engine {
             public_key: view::key(user.key()),
             label: user.label().as_str().to_owned(),
         };
+        let ignored = |(cause, count): (&str, u64)| IgnoredView { cause: cause.to_owned(), count };
         Status {
             unlocked: self.parts.keys.is_some(),
             users: state.users().map(user).collect(),
@@ -26,6 +27,7 @@ impl Engine {
             connected: Vec::new(),
             apps: state.apps().filter(|it| is_live(it)).count(),
             waiting: self.parts.waiting.len(),
+            ignored: self.parts.metrics.ignored_counts().map(ignored).collect(),
         }
     }
 

@@ -179,9 +179,9 @@ fn large_requests_have_an_answer() {
     let text = "y".repeat(60_000);
     let event = client.request(world.now, "r1", "nip44_encrypt", &[&peer, &text]);
     let outgoing = world.engine.arrive(world.now, &mut [event.into_bytes()]);
-    let refused = world.engine.refused(world.now, &outgoing[0].event.id);
+    let refused = world.engine.refused(world.now, &outgoing[0].event.id, "blocked: no");
     assert_eq!(client.read_all(&refused), [too_large]);
-    assert!(world.engine.refused(world.now, &outgoing[0].event.id).is_empty());
+    assert!(world.engine.refused(world.now, &outgoing[0].event.id, "blocked: no").is_empty());
     let event = client.request(world.now, "r1", "ping", &[&"z".repeat(1 << 20)]);
     assert_eq!(world.send(&client, &event), []);
 }

@@ -57,8 +57,67 @@ fn a_large_id_is_answered_and_not_remembered() {
         let answers = client.read_all(&outgoing);
         assert!(answers[0].id == id && answers[0].result.is_some(), "{len}");
         // If a relay refuses a response that is remembered, an error is sent instead.
-        let refused = world.engine.refused(world.now, &outgoing[0].event.id);
+        let refused = world.engine.refused(world.now, &outgoing[0].event.id, "blocked: no");
         assert_eq!(refused.len(), usize::from(is_remembered), "{len}");
+    }
+}
+
+/// A relay that takes few bytes: the app gets an error instead of a response that is lost.
+#[test]
+fn a_small_response_that_a_relay_calls_invalid_is_replaced_by_an_error() {
+    let mut world = World::new();
+    let client = world.paired("small", allow("nip44_encrypt"));
+    for (text, reason, is_replaced) in [
+        ("x".repeat(1_000), "invalid: event too large", true),
+        ("x".repeat(1_000), "blocked: no", false),
+        (String::new(), "invalid: event too large", false),
+    ] {
+        let event =
+            client.request(world.now, "r1", "nip44_encrypt", &[&client.public_hex(), &text]);
+        let outgoing = world.engine.arrive(world.now, &mut [event.into_bytes()]);
+        let refused = world.engine.refused(world.now, &outgoing[0].event.id, reason);
+        let answers = client.read_all(&refused);
+        let expected = Answer::error("the answer is too large for the relay");
+        assert_eq!(answers, vec![expected; usize::from(is_replaced)], "{reason} {}", text.len());
+    }
+}
+
+#[test]
+fn each_ignored_event_has_a_cause_in_the_status() {
+    let mut world = World::new();
+    let uri = world.invite("open", Vec::new());
+    let open = Client::of_bunker(&uri);
+    let over = Client::with_key(&world.invite("over", Vec::new()), 13);
+    assert!(world.command(Command::Revoke { app: "over".to_owned() }).is_ok());
+    let (client, now) = (world.paired("notes", Vec::new()), world.now);
+    let outsider = Client::new(10, client.signer, "");
+    let ping = client.request(now, "r1", "ping", &[]);
+    assert_eq!(world.send(&client, &ping), [Answer::result("pong")]);
+    let key = nip04::Key::new(open.key.secret_key(), &open.signer);
+    let mut content = vec![0; nip04::content_len(40)];
+    let legacy = key.encrypt(&[b' '; 40], &[3; 16], &mut content).unwrap().to_owned();
+    let long = format!("{ping}{}", " ".repeat(512 * 1024));
+    for (event, cause) in [
+        ("{}".to_owned(), "shape"),
+        (long, "size"),
+        (outsider.request(now, "r1", "ping", &[]), "unknown-sender"),
+        (over.connect(now), "no-invitation"),
+        (ping.clone(), "repeated"),
+        (forged(&client.request(now, "r2", "ping", &[])), "signature"),
+        (client.sign(now, "not a payload"), "encryption"),
+        (open.sign(now, &legacy), "nip04"),
+        (client.event(now, "{}"), "no-request"),
+        (open.request(now, "r1", "connect", &["", "wrong"]), "secret"),
+        (open.request(now, "r1", "ping", &[]), "secret"),
+        (open.connect(now - 301), "stale"),
+    ] {
+        let before = world.status().ignored;
+        assert!(world.engine.arrive(now, &mut [event.into_bytes()]).is_empty(), "{cause}");
+        let mut after = world.status().ignored;
+        let counted = after.iter_mut().find(|it| it.cause == cause).expect(cause);
+        counted.count -= 1;
+        after.retain(|it| it.count > 0);
+        assert_eq!(after, before, "{cause}");
     }
 }
 
@@ -101,7 +160,7 @@ fn a_flood_in_the_name_of_one_client_leaves_the_others_theirs() {
     let (first_key, second_key) = (first.signer.to_bytes(), second.signer.to_bytes());
     let mut now = Instant::now();
     world.engine.parts.clock = Clock::Stopped(now);
-    while world.engine.parts.verifications.take(&first_key, now) {}
+    while world.engine.parts.verifications.take(&first_key, 0, now) {}
     assert!(world.send(&first, &forged(&ping(&first))).is_empty());
     assert_eq!(world.send(&second, &ping(&second)), [Answer::result("pong")]);
     let text = world.engine.parts.metrics.text();
@@ -122,11 +181,11 @@ fn a_flood_in_the_name_of_one_client_leaves_the_others_theirs() {
         // A new second, in which the whole budget is available.
         now += Duration::from_secs(1);
         world.engine.parts.clock = Clock::Stopped(now);
-        assert!(world.engine.parts.verifications.take(&second_key, now));
-        world.engine.parts.verifications.give_back(&second_key);
+        assert!(world.engine.parts.verifications.take(&second_key, 0, now));
+        world.engine.parts.verifications.give_back(&second_key, 0);
         world.engine.arrive(NOW, &mut [event.clone().into_bytes()]);
         let mut left = 0;
-        while world.engine.parts.verifications.take(&first_key, now) {
+        while world.engine.parts.verifications.take(&first_key, 0, now) {
             left += 1;
         }
         assert_eq!(left, 3_100 - cost, "{event}");

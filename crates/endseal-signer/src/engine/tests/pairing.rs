@@ -140,18 +140,19 @@ fn a_clients_uri_is_answered_by_its_secret() {
         Err(CommandError::Invalid(_))
     ));
     assert!(world.command(connect(&uri, false)).is_ok());
-    let greetings = world.engine.greetings();
-    let [greeting] = &greetings[..] else { panic!() };
+    let transport = world.engine.new_greeting().unwrap();
+    assert!(world.engine.new_greeting().is_none());
+    let (greeting, relays) = world.engine.greet(NOW, &transport).unwrap();
+    assert_eq!((greeting.transport, &relays[..]), (transport, &["wss://their.example".into()][..]));
     let signer = endseal_nostr::key::PublicKey::from_bytes(&greeting.transport).unwrap();
     let client = Client::new(11, signer, "s3cret");
-    let read = client.read_all(&greetings);
+    let read = client.read_all(&[greeting]);
     assert_eq!((read[0].result.as_deref(), &read[0].error), (Some("s3cret"), &None));
-    assert!(world.engine.greetings().is_empty());
     // The signer listens at the client's relays and at its own, and names its own.
     let subscriptions = world.engine.new_subscriptions().unwrap();
     let relays: Vec<_> = subscriptions
         .iter()
-        .filter(|it| it.transport == greeting.transport)
+        .filter(|it| it.transport == transport)
         .map(|it| (it.relays.clone(), it.is_foreign))
         .collect();
     assert_eq!(
@@ -249,4 +250,51 @@ fn transport_keys_are_apart() {
     // The user's own key is not a transport key, so nothing is received under it.
     let client = Client::of_bunker(other.write(&mut buffer).unwrap());
     assert_eq!(world.send(&client, &client.request(NOW, "r1", "ping", &[])), []);
+}
+
+#[test]
+fn a_client_is_greeted_until_its_first_request_for_ten_minutes_at_most() {
+    let mut world = World::new();
+    for (number, name) in ["first", "late", "revoked", "unwritten"].into_iter().enumerate() {
+        let key = u8::try_from(20 + number).unwrap();
+        let of = Client::new(key, *world.user.public_key(), "");
+        let uri = format!(
+            "nostrconnect://{}?relay=wss%3A%2F%2Ftheir.example&secret=s3cret&name={name}",
+            of.public_hex()
+        );
+        let command = Command::Connect {
+            uri: SecretText::new(uri),
+            name: None,
+            user: None,
+            grants: Vec::new(),
+            lifetime: None,
+            allow_private: false,
+        };
+        world.command(command).unwrap();
+        let transport = world.engine.new_greeting().unwrap();
+        let signer = endseal_nostr::key::PublicKey::from_bytes(&transport).unwrap();
+        let client = Client::new(key, signer, "s3cret");
+        let mut ids = Vec::new();
+        for second in [0, 10, 599] {
+            let (greeting, _) = world.engine.greet(NOW + second, &transport).unwrap();
+            ids.push(greeting.event.id);
+            let answers = client.read_all(&[greeting]);
+            assert_eq!(answers[0].result.as_deref(), Some("s3cret"));
+        }
+        // A relay that has seen an event does not deliver it again.
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 3);
+        let mut at = NOW;
+        match name {
+            "first" => {
+                let event = client.request(NOW, "r1", "ping", &[]);
+                assert_eq!(world.send(&client, &event), [Answer::result("pong")]);
+            }
+            "revoked" => drop(world.command(Command::Revoke { app: name.to_owned() }).unwrap()),
+            _ => at = NOW + 600,
+        }
+        assert!(world.engine.greet(at, &transport).is_none(), "{name}");
+        assert!(world.engine.greet(NOW, &transport).is_none(), "{name}");
+    }
 }

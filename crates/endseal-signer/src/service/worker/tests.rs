@@ -42,6 +42,13 @@ fn events_that_wait_are_bounded_in_number_and_bytes() {
         assert_eq!(events.len(), left, "{len}");
         while events.try_recv().is_ok() {}
     }
+    // Events that are not read are counted, and so are messages that the connection skipped.
+    sender.try_send((0, Notification::Skipped { count: 3, bytes: 2_000_000 })).unwrap();
+    let first = events.try_recv().unwrap();
+    worker.receive(first, &mut events);
+    let text = worker.metrics.text();
+    let count = format!("ignored_total{{cause=\"size\"}} {}", 100 + 3);
+    assert!(text.contains(&count), "{text}");
 }
 
 #[test]
