@@ -23,6 +23,9 @@ use core::fmt;
 use core::net::SocketAddr;
 use std::io;
 
+use bytes::Bytes;
+use endseal_nostr::event::Event;
+
 pub use settings::{Limits, Settings};
 
 use crate::faults::Faults;
@@ -83,6 +86,14 @@ impl Server {
     #[must_use]
     pub fn accepted(&self) -> u64 {
         self.hub.accepted()
+    }
+
+    /// Forwards an event as if a client had sent it, and does not verify it. An aid for tests that
+    /// send more than a client can. Returns false if the JSON is not that of an event.
+    pub fn forward(&self, json: &Bytes) -> bool {
+        let Ok(event) = Event::parse(json) else { return false };
+        self.hub.publish(&event, json);
+        true
     }
 
     /// Ends all connections and stops listening; what is stored stays.

@@ -119,7 +119,8 @@ impl Outbox {
     pub(super) fn written(&mut self) {
         if let Some(mut event) = self.current.take() {
             event.written += 1;
-            self.dropped.extend(self.sent.insert(event));
+            // Events that do not fit were written, but are not sent again.
+            drop(self.sent.insert(event));
         }
     }
 

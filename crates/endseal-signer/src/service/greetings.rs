@@ -10,8 +10,9 @@ use super::relays::{RelayState, Relays};
 use crate::control::{CommandError, GreetedRelay, Reply};
 use crate::engine::Engine;
 
-/// Interval of greetings at a relay.
-const INTERVAL: Duration = Duration::from_secs(10);
+/// First and longest interval of greetings on a connection. It doubles with each greeting.
+const FIRST_INTERVAL: Duration = Duration::from_secs(1);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(10);
 /// Relays need not report on an event. After this time without a report it counts as taken.
 const UNREPORTED: Duration = Duration::from_secs(2);
 /// Maximum time until the reply to a command.
@@ -38,6 +39,8 @@ struct Greeted {
     url: String,
     /// Time of the last greeting on this connection.
     sent: Option<Instant>,
+    /// Time from the last greeting to the next one.
+    interval: Duration,
     /// The relay's report about the first greeting that it reported on: its reason if it refused.
     report: Option<Result<(), String>>,
 }
@@ -65,7 +68,7 @@ impl GreetingList {
     }
 
     /// Sends the greetings that are due: at relays that were connected since the last one, or after
-    /// ten seconds. Greetings that are not needed any more are removed.
+    /// one to ten seconds. Greetings that are not needed any more are removed.
     pub(super) fn send(&mut self, engine: &mut Engine, relays: &Relays, now: u64) {
         let at = Instant::now();
         self.0.retain_mut(|greeting| {
@@ -77,11 +80,10 @@ impl GreetingList {
                 return false;
             };
             for (number, url) in relays.numbers(&urls) {
-                let new = Greeted { url, sent: None, report: None };
-                let greeted = greeting.relays.entry(number).or_insert(new);
+                let greeted = greeting.relays.entry(number).or_insert_with(|| Greeted::new(url));
                 if greeted.is_due(relays.state(number), at) {
                     relays.publish_at(number, &outgoing);
-                    greeted.sent = Some(at);
+                    greeted.sent_at(at);
                 }
             }
             if greeting.events.len() == MAX_EVENTS {
@@ -95,7 +97,7 @@ impl GreetingList {
     /// Records that a connection ended: its relay is greeted again on the next one.
     pub(super) fn disconnected(&mut self, number: usize) {
         let relays = self.0.iter_mut().filter_map(|greeting| greeting.relays.get_mut(&number));
-        relays.for_each(|greeted| greeted.sent = None);
+        relays.for_each(|greeted| (greeted.sent, greeted.interval) = (None, FIRST_INTERVAL));
     }
 
     /// Records a relay's report about an event. Returns true if the event is a greeting.
@@ -176,8 +178,19 @@ impl Greeting {
 }
 
 impl Greeted {
+    fn new(url: String) -> Self {
+        Self { url, sent: None, interval: FIRST_INTERVAL, report: None }
+    }
+
     fn is_due(&self, state: RelayState<'_>, at: Instant) -> bool {
         let is_connected = matches!(state, RelayState::Connected);
-        is_connected && self.sent.is_none_or(|sent| at.duration_since(sent) >= INTERVAL)
+        is_connected && self.sent.is_none_or(|sent| at.duration_since(sent) >= self.interval)
+    }
+
+    fn sent_at(&mut self, at: Instant) {
+        if self.sent.is_some() {
+            self.interval = (self.interval * 2).min(LONGEST_INTERVAL);
+        }
+        self.sent = Some(at);
     }
 }

@@ -6,17 +6,24 @@ use std::thread;
 use std::time::SystemTime;
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_nostr::connect::{Bunker, Call, ConnectUri, Message};
+use endseal_nostr::Relays;
+use endseal_nostr::connect::{Answer, Bunker, Call, ConnectUri, Message, Response};
 use endseal_nostr::event::{Event, Tags, Template};
 use endseal_nostr::key::{SecretKey, SigningKey};
+use endseal_nostr::nip44::Conversation;
+use endseal_relay::address::Address;
+use endseal_relay::client::{self, Notification};
+use endseal_relay::message::Filter;
 use endseal_signer::client::{RemoteError, RemoteSigner};
-use endseal_signer::control::{Command, Grant, GrantEffect, Reply, Request, call};
+use endseal_signer::control::{
+    Command, Grant, GrantEffect, GreetedRelay, Reply, Request, SecretText, call,
+};
 use endseal_signer::{Listening, Options, RunError, Signer};
 use endseal_store::KdfParams;
 use endseal_test_relay::{Server, Settings, faults::Faults};
 use endseal_testing::Scratch;
 use tokio::runtime::Builder;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
@@ -81,6 +88,24 @@ impl Serving {
         match spawn_blocking(move || call(&directory, &request)).await.unwrap() {
             Ok(Reply::Invited { uri: Some(uri), .. }) => uri.expose_secret().to_owned(),
             _ => panic!("no invitation"),
+        }
+    }
+
+    /// Adds an app by a client's URI and returns the relays that were greeted.
+    async fn connect(&self, uri: &str) -> Vec<GreetedRelay> {
+        let command = Command::Connect {
+            uri: SecretText::new(uri.to_owned()),
+            name: None,
+            user: None,
+            grants: Vec::new(),
+            lifetime: None,
+            allow_private: true,
+        };
+        let request = Request { command, secret: Zeroizing::new(Vec::new()) };
+        let directory = self.directory.path("signer");
+        match spawn_blocking(move || call(&directory, &request)).await.unwrap() {
+            Ok(Reply::Invited { greeted, .. }) => greeted,
+            _ => panic!("no app"),
         }
     }
 
@@ -276,5 +301,124 @@ fn a_client_connects_to_few_relays_and_to_none_without_protection() {
         let more = "&relay=wss%3A%2F%2Fa.example".repeat(8);
         let outcome = new(&format!("{}{more}", uri_of("wss://relay.example")));
         assert!(matches!(outcome, Some(RemoteError::Relays)), "{outcome:?}");
+    });
+}
+
+/// Relays that filter live events by `since` deliver the requests of late clocks, too.
+#[test]
+fn a_client_five_minutes_off_gets_its_error() {
+    with_relay(Settings::default(), async |relay| {
+        let signer = Serving::start(relay).await;
+        let mut client = connected(&signer.invite("sign:1").await, 7).await;
+        for (late, is_answered) in [(0, true), (200, true), (290, true), (310, false)] {
+            let outcome = client.sign(&note(1), now() - late).await;
+            match outcome {
+                Ok(_) => assert!(is_answered, "{late}"),
+                Err(RemoteError::Refused(text)) => {
+                    assert!(!is_answered && text.contains("five minutes"), "{late}: {text}");
+                }
+                other => panic!("{late}: {:?}", other.err()),
+            }
+        }
+        signer.end().await;
+    });
+}
+
+/// The relay ends the connection at each answer, which is longer than its request.
+#[test]
+fn an_answer_that_was_lost_with_its_connection_is_sent_again() {
+    with_relay(Settings::default(), async |relay| {
+        let signer = Serving::start(relay).await;
+        let mut client = connected(&signer.invite("sign:1").await, 7).await;
+        relay.set_faults(Faults { close_longer: Some(1_100), ..Faults::default() });
+        let relay = &*relay;
+        let repair = async {
+            while relay.connections() > 1 {
+                sleep(Duration::from_millis(5)).await;
+            }
+            relay.set_faults(Faults::default());
+        };
+        let content = "x".repeat(100);
+        let template = Template { content: content.as_str().into(), ..note(1) };
+        let (signed, ()) = tokio::join!(client.sign(&template, now()), repair);
+        signed.unwrap();
+        signer.end().await;
+    });
+}
+
+/// Client of a `nostrconnect://` URI that listens at a relay.
+struct UriClient {
+    relay: client::Relay,
+    notifications: mpsc::Receiver<(usize, Notification)>,
+}
+
+impl UriClient {
+    fn start(relay: &Server, key: &SigningKey) -> Self {
+        let (sender, notifications) = mpsc::channel(64);
+        let address = Address::parse(&relay.url()).unwrap();
+        let relay = client::Relay::start(client::Settings::new(address), 0, sender);
+        let own = hex(&key.public_key().to_bytes());
+        relay.subscribe(Some(Filter { tags: vec![('p', vec![own])], ..Filter::default() }));
+        Self { relay, notifications }
+    }
+
+    /// Returns the result of the next response, and the signer's key.
+    async fn result(&mut self, key: &SigningKey) -> (String, [u8; 32]) {
+        loop {
+            let (_, notification) = self.notifications.recv().await.unwrap();
+            let Notification::Event(event) = notification else { continue };
+            let event = Event::parse(&event).unwrap();
+            let author = event.verify().unwrap();
+            let conversation = Conversation::new(key.secret_key(), &author);
+            let mut content = event.content.to_string().into_bytes();
+            let response = Response::parse(conversation.open(&mut content).unwrap()).unwrap();
+            let Answer::Text(text) = response.answer else { panic!("no result") };
+            return (text.to_owned(), author.to_bytes());
+        }
+    }
+}
+
+/// A client in the background listens late, and a relay may be away when its app is added.
+#[test]
+fn a_client_of_its_own_uri_is_greeted_until_it_answers() {
+    with_relay(Settings::default(), async |relay| {
+        let signer = Serving::start(relay).await;
+        // The connection to the relay of the URI exists.
+        signer.invite("sign:1").await;
+        let key = SigningKey::new(secret_key(7));
+        let uri = |secret: &str, name: &str| {
+            let relay = relay.url().replace(':', "%3A").replace('/', "%2F");
+            let own = hex(&key.public_key().to_bytes());
+            format!("nostrconnect://{own}?relay={relay}&secret={secret}&name={name}")
+        };
+        let (first, second) = (uri("first", "one"), uri("second", "two"));
+        let greeted = signer.connect(&first).await;
+        let taken = GreetedRelay { relay: relay.url(), failure: None };
+        assert_eq!(greeted, [taken]);
+        // Greetings do not reach the client until it listens.
+        let mut client = UriClient::start(relay, &key);
+        let (secret, transport) = client.result(&key).await;
+        assert_eq!(secret, "first");
+        let (again, _) = client.result(&key).await;
+        assert_eq!(again, "first");
+        // A request of the client ends the greetings.
+        let url = relay.url();
+        let relays = [url.as_str()];
+        let bunker = Bunker {
+            signer: endseal_nostr::key::PublicKey::from_bytes(&transport).unwrap(),
+            relays: Relays::new(&relays),
+            secret: None,
+        };
+        let mut app = client_of(&bunker, 7);
+        assert_eq!(*app.call(&Call::Ping, now()).await.unwrap(), "pong");
+        assert_eq!(client.result(&key).await.0, "pong");
+        relay.suspend().await;
+        let greeted = signer.connect(&second).await;
+        let [GreetedRelay { failure: Some(_), .. }] = &greeted[..] else { panic!("{greeted:?}") };
+        relay.resume().await.unwrap();
+        let secret = timeout(Duration::from_secs(20), client.result(&key)).await.unwrap();
+        assert_eq!(secret.0, "second");
+        drop(client.relay);
+        signer.end().await;
     });
 }
