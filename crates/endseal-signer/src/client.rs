@@ -21,7 +21,7 @@ use endseal_nostr::json::unescape;
 use endseal_nostr::key::{PublicKey, SigningKey};
 use endseal_nostr::nip44::{Conversation, Lengths, payload_len};
 use endseal_nostr::output::OutputTooSmall;
-use endseal_relay::address::Address;
+use endseal_relay::address::{Address, AddressError};
 use endseal_relay::auth::{self, SignedEvent};
 use endseal_relay::client::{Notification, Relay, Settings};
 use endseal_relay::message::Filter;
@@ -69,8 +69,8 @@ impl<'u> RemoteSigner<'u> {
     /// show it as untrusted text.
     ///
     /// # Errors
-    /// [`RemoteError::Relay`] if a relay's URL is malformed or not allowed, [`RemoteError::Relays`]
-    /// if the URI has too many relays.
+    /// [`RemoteError::Relay`] if a relay's URL is malformed, or is `ws://` and neither local nor in
+    /// `.onion`; [`RemoteError::Relays`] if the URI has too many relays.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime.
@@ -78,6 +78,35 @@ impl<'u> RemoteSigner<'u> {
         bunker: &Bunker<'_>,
         key: SigningKey,
         now: u64,
+        configure: impl Fn(&mut Settings),
+        on_page: impl FnMut(&str) + 'u,
+    ) -> Result<Self, RemoteError> {
+        Self::start(bunker, key, now, Address::parse, configure, on_page)
+    }
+
+    /// Starts to connect as [`Self::new`] does, and accepts `ws://` relays of every host, because
+    /// the user consents: others on the way can read who communicates, and drop messages.
+    ///
+    /// # Errors
+    /// As [`Self::new`], except for `ws://` relays.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    pub fn new_insecure(
+        bunker: &Bunker<'_>,
+        key: SigningKey,
+        now: u64,
+        configure: impl Fn(&mut Settings),
+        on_page: impl FnMut(&str) + 'u,
+    ) -> Result<Self, RemoteError> {
+        Self::start(bunker, key, now, Address::parse_insecure, configure, on_page)
+    }
+
+    fn start(
+        bunker: &Bunker<'_>,
+        key: SigningKey,
+        now: u64,
+        parse: impl Fn(&str) -> Result<Address, AddressError>,
         configure: impl Fn(&mut Settings),
         on_page: impl FnMut(&str) + 'u,
     ) -> Result<Self, RemoteError> {
@@ -95,9 +124,10 @@ impl<'u> RemoteSigner<'u> {
             if number == MAX_RELAYS {
                 return Err(RemoteError::Relays);
             }
-            let address = Address::parse(url).map_err(RemoteError::Relay)?;
+            let address = parse(url).map_err(RemoteError::Relay)?;
             let mut settings = Settings::new(address.clone());
             settings.information = false;
+            settings.timing.overlap = Duration::from_secs(MAX_SKEW);
             configure(&mut settings);
             let relay = Relay::start(settings, number, events.clone());
             relay.subscribe(Some(filter.clone()));
@@ -116,7 +146,8 @@ impl<'u> RemoteSigner<'u> {
     }
 
     /// Connects to the signer. The signer pairs this client if `secret` is right, or recognises a
-    /// client that it has paired before.
+    /// client that it has paired before. A signer that answers that the client is already connected
+    /// has recognised it, too.
     ///
     /// # Errors
     /// [`RemoteError`] if no relay can be used, or if the signer refuses or does not respond. A
@@ -130,7 +161,10 @@ impl<'u> RemoteSigner<'u> {
         let metadata = Metadata { name: Some("endseal".into()), ..Metadata::default() };
         let connect =
             Connect { signer: &signer, secret, permissions: Permissions::default(), metadata };
-        self.call(&Call::Connect(connect), now).await.map(drop)
+        match self.call(&Call::Connect(connect), now).await {
+            Err(RemoteError::Refused(text)) if is_connected_already(&text) => Ok(()),
+            answer => answer.map(drop),
+        }
     }
 
     /// Has an event signed and returns its JSON and its author after verifying both. The event
@@ -297,6 +331,11 @@ enum Outcome {
     Result(Zeroizing<String>),
     Page(String),
     Refused(String),
+}
+
+/// Returns true for the error by which some signers answer `connect` of a client that they know.
+fn is_connected_already(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("already connected")
 }
 
 /// Returns true for a URL that a browser opens as a page.

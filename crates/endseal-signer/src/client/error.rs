@@ -32,6 +32,15 @@ pub enum RemoteError {
     Event,
 }
 
+impl RemoteError {
+    /// Returns true if a relay was refused only because its URL is `ws://`.
+    /// [`RemoteSigner::new_insecure`](super::RemoteSigner::new_insecure) accepts it.
+    #[must_use]
+    pub const fn is_unencrypted(&self) -> bool {
+        matches!(self, Self::Relay(AddressError::Plain))
+    }
+}
+
 impl From<RandomError> for RemoteError {
     fn from(error: RandomError) -> Self {
         Self::Random(error)

@@ -12,6 +12,8 @@ pub(super) struct Path {
     pub(super) relay: Relay,
     pub(super) was_connected: bool,
     obstacle: Option<Obstacle>,
+    /// Reason of the relay that refused the current request for the moment; empty if none did.
+    postponed: String,
 }
 
 enum Obstacle {
@@ -23,7 +25,7 @@ enum Obstacle {
 
 impl Path {
     pub(super) fn new(address: Address, relay: Relay) -> Self {
-        Self { address, relay, was_connected: false, obstacle: None }
+        Self { address, relay, was_connected: false, obstacle: None, postponed: String::new() }
     }
 
     /// Clears the refusal of the previous request. A relay that was never connected stays unusable.
@@ -31,6 +33,7 @@ impl Path {
         if self.was_connected {
             self.obstacle = None;
         }
+        self.postponed.clear();
     }
 
     /// Updates the state from a notification; `request` is the id of the event that was sent last.
@@ -50,6 +53,12 @@ impl Path {
             }
             Notification::Result { id, accepted: false, reason } if id == request => {
                 self.obstacle = Some(Obstacle::Rejected(shown(reason)));
+            }
+            Notification::Postponed { id, reason } if id == request => {
+                self.postponed = shown(reason);
+            }
+            Notification::Unsent(id) if id == request => {
+                self.obstacle = Some(Obstacle::Rejected(self.postponed.clone()));
             }
             _ => {}
         }

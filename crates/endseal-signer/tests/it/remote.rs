@@ -296,8 +296,13 @@ fn a_client_connects_to_few_relays_and_to_none_without_protection() {
             let mut buffer = vec![0; uri.len()];
             RemoteSigner::new(&parse(uri, &mut buffer), key, now(), |_| {}, |_| {}).err()
         };
-        let outcome = new(&uri_of("ws://relay.example"));
+        let plain = uri_of("ws://192.168.1.5:4848");
+        let outcome = new(&plain);
         assert!(matches!(outcome, Some(RemoteError::Relay(_))), "{outcome:?}");
+        let key = SigningKey::new(secret_key(7));
+        let mut buffer = vec![0; plain.len()];
+        let bunker = parse(&plain, &mut buffer);
+        assert!(RemoteSigner::new_insecure(&bunker, key, now(), |_| {}, |_| {}).is_ok());
         let more = "&relay=wss%3A%2F%2Fa.example".repeat(8);
         let outcome = new(&format!("{}{more}", uri_of("wss://relay.example")));
         assert!(matches!(outcome, Some(RemoteError::Relays)), "{outcome:?}");

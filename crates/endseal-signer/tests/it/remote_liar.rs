@@ -153,3 +153,20 @@ fn pages_are_shown_once_and_texts_without_commands() {
         assert_eq!(*pages.borrow(), ["https://signer.example/1"]);
     });
 }
+
+/// Some signers answer a second `connect` of a client that they know with an error.
+#[test]
+fn a_signer_may_say_that_its_client_is_already_connected() {
+    with_relay(Settings::default(), async |server| {
+        for (text, is_connected) in [("Already connected", true), ("connection refused", false)] {
+            let mut liar = Liar::start(server).await;
+            let mut client = client(&liar.uri(server), 7);
+            let answers = [json!({ "error": text })];
+            let outcome = tokio::select! {
+                outcome = client.connect(None, now()) => outcome,
+                () = liar.answer(&answers) => panic!("the relay is gone"),
+            };
+            assert_eq!(outcome.is_ok(), is_connected, "{outcome:?}");
+        }
+    });
+}

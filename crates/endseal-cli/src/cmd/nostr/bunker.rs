@@ -20,11 +20,18 @@ use crate::{exposed, json, network};
 pub(super) struct Bunker {
     uri: Zeroizing<String>,
     timeout: Duration,
+    /// True if `ws://` relays of every host are accepted.
+    allow_private: bool,
 }
 
 impl Bunker {
     /// Accepts a URL as an argument, or reads it from a file or standard input.
-    pub(super) fn read(typed: &str, timeout: Duration, ctx: &mut Ctx) -> Result<Self, Failure> {
+    pub(super) fn read(
+        typed: &str,
+        timeout: Duration,
+        allow_private: bool,
+        ctx: &mut Ctx,
+    ) -> Result<Self, Failure> {
         let is_typed = typed.contains("://");
         let uri = if is_typed {
             Zeroizing::new(typed.to_owned())
@@ -41,7 +48,7 @@ impl Bunker {
         if is_typed && has_secret {
             ctx.note("warning: other processes can read the secret of a URL that is an argument");
         }
-        Ok(Self { uri, timeout })
+        Ok(Self { uri, timeout, allow_private })
     }
 
     /// Connects to the signer and calls `work` with it and the time in seconds since 1970.
@@ -57,7 +64,10 @@ impl Bunker {
         network::run(as_json, async |mut interrupt| {
             let show = |url: &str| show_page(url, as_json, ctx);
             let now = ctx::now() / 1000;
-            let mut signer = RemoteSigner::new(&bunker, key, now, |_| {}, show)?;
+            let mut signer = match self.allow_private {
+                true => RemoteSigner::new_insecure(&bunker, key, now, |_| {}, show)?,
+                false => RemoteSigner::new(&bunker, key, now, |_| {}, show)?,
+            };
             signer.set_timeout(self.timeout);
             let asked = async {
                 signer.connect(bunker.secret, now).await?;

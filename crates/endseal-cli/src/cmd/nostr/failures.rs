@@ -13,6 +13,8 @@ impl From<OpenKeyError> for Failure {
         match error {
             OpenKeyError::Authentication => Self::of(Kind::Refused, &error),
             OpenKeyError::Memory => Self::of(Kind::Environment, &error),
+            OpenKeyError::Cost => Self::of(Kind::Usage, &error)
+                .hint("if you know where the key is from: --max-log-n 22"),
             _ => Self::of(Kind::Usage, &error),
         }
     }
@@ -91,6 +93,9 @@ impl From<RemoteError> for Failure {
     fn from(error: RemoteError) -> Self {
         let of = |kind| Self::of(kind, &error);
         match error {
+            RemoteError::Relay(_) if error.is_unencrypted() => {
+                of(Kind::Usage).hint("if you trust its network: --allow-private")
+            }
             RemoteError::Refused(_) | RemoteError::Answer | RemoteError::Event => of(Kind::Refused),
             RemoteError::Relay(_) | RemoteError::Relays | RemoteError::Length => of(Kind::Usage),
             RemoteError::Silent => of(Kind::Environment).hint(

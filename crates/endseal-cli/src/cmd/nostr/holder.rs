@@ -7,7 +7,7 @@ use clap::ArgGroup;
 use endseal_nostr::key::SecretKey;
 
 use super::bunker::Bunker;
-use super::secret;
+use super::secret::{self, MaxCost};
 use crate::ctx::Ctx;
 use crate::duration::{self, MINUTE, SECOND};
 use crate::failure::Failure;
@@ -38,6 +38,13 @@ pub(super) struct HolderArgs {
     #[arg(long, value_name = "TIME", default_value = "70s")]
     #[arg(value_parser = duration::between(SECOND, 10 * MINUTE))]
     timeout: Duration,
+    /// Accept ws:// relays in the URL beyond this machine and .onion names, too
+    ///
+    /// Others on the way can read which keys communicate and when, and no content.
+    #[arg(long, requires = "bunker")]
+    allow_private: bool,
+    #[command(flatten)]
+    cost: MaxCost,
 }
 
 /// Holder of a secret key.
@@ -55,11 +62,12 @@ impl HolderArgs {
         match (&self.key, &self.bunker) {
             (Some(key), _) => {
                 secret::check_streams(key, "key", input)?;
-                secret::read(key, ctx).map(|(key, _)| Holder::Local(key))
+                secret::read(key, &self.cost, ctx).map(|(key, _)| Holder::Local(key))
             }
             (None, Some(bunker)) => {
                 secret::check_streams(Path::new(bunker), "URL", input)?;
-                Bunker::read(bunker, self.timeout, ctx).map(Holder::Remote)
+                let bunker = Bunker::read(bunker, self.timeout, self.allow_private, ctx);
+                bunker.map(Holder::Remote)
             }
             // The argument group requires one of them.
             (None, None) => Err(Failure::usage("name a key with --key or --bunker")),

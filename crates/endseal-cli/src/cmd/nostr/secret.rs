@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use endseal_node::read_bounded;
-use endseal_nostr::encrypted_key::{DEFAULT_MAX_LOG_N, EncryptedKey, Handling};
+use endseal_nostr::encrypted_key::{DEFAULT_MAX_LOG_N, EncryptedKey, Handling, MAX_LOG_N};
 use endseal_nostr::key::{self, SecretKey};
 
 use crate::ctx::Ctx;
@@ -26,6 +26,20 @@ pub(super) struct KeyFile {
     /// ENDSEAL_PASSPHRASE.
     #[arg(short, long, value_name = "FILE")]
     key: PathBuf,
+    #[command(flatten)]
+    cost: MaxCost,
+}
+
+/// Option for the greatest cost of an encrypted key that is read.
+#[derive(clap::Args, Debug)]
+pub(in crate::cmd) struct MaxCost {
+    /// Read an encrypted key that takes up to 2^N KiB of memory, and as much time
+    ///
+    /// 22 is 4 GiB and some ten seconds. The key says what it costs: raise this only for a key
+    /// whose origin you know.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_LOG_N)]
+    #[arg(value_parser = clap::value_parser!(u8).range(i64::from(DEFAULT_MAX_LOG_N)..=i64::from(MAX_LOG_N)))]
+    max_log_n: u8,
 }
 
 impl KeyFile {
@@ -47,7 +61,7 @@ impl KeyFile {
         &self,
         ctx: &mut Ctx,
     ) -> Result<(SecretKey, Handling), Failure> {
-        read(&self.key, ctx)
+        read(&self.key, &self.cost, ctx)
     }
 }
 
@@ -63,7 +77,11 @@ pub(super) fn check_streams(path: &Path, name: &str, input: Option<&Path>) -> Re
 }
 
 /// Reads a key from a file; `-` is standard input.
-pub(in crate::cmd) fn read(path: &Path, ctx: &mut Ctx) -> Result<(SecretKey, Handling), Failure> {
+pub(in crate::cmd) fn read(
+    path: &Path,
+    cost: &MaxCost,
+    ctx: &mut Ctx,
+) -> Result<(SecretKey, Handling), Failure> {
     if path.as_os_str() != DASH {
         if path.to_str().is_some_and(may_be_key) && !path.exists() {
             return Err(Failure::usage("a key is read from a file, and a key was typed")
@@ -82,7 +100,7 @@ pub(in crate::cmd) fn read(path: &Path, ctx: &mut Ctx) -> Result<(SecretKey, Han
         let passphrase = passphrase::of_key(ctx)?;
         // A passphrase is always made from text.
         let text = core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default();
-        return Ok((encrypted.open(text, DEFAULT_MAX_LOG_N)?, encrypted.handling()));
+        return Ok((encrypted.open(text, cost.max_log_n)?, encrypted.handling()));
     }
     let key = match starts_with(text, "nsec1") {
         true => key::secret_from_nsec(text),

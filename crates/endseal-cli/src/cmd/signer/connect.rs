@@ -4,15 +4,16 @@ use core::time::Duration;
 use std::path::Path;
 
 use endseal_node::read_bounded;
-use endseal_signer::control::{Command, Reply, SecretText};
+use endseal_signer::control::{Command, GreetedRelay, Reply, SecretText};
 
 use super::access;
 use super::invite::{advise, user};
 use super::rules::{self, Limits, Rules};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
-use crate::json;
+use crate::json::{self, Value};
 use crate::output::{DASH, Input};
+use crate::printable::printable;
 
 /// Have a running signer accept the nostrconnect:// URI that a client shows
 ///
@@ -56,14 +57,34 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         uri: read(args.uri, ctx)?,
     };
     let reply = access::ask_running(command, ctx)?;
-    let Reply::Invited { app, .. } = reply else { return Err(access::unexpected()) };
+    let Reply::Invited { app, greeted, .. } = reply else { return Err(access::unexpected()) };
+    for GreetedRelay { relay, failure } in &greeted {
+        if let Some(failure) = failure {
+            let (relay, failure) = (printable(relay), printable(failure));
+            ctx.note(&format!("warning: '{relay}' did not take the greeting: {failure}"));
+        }
+    }
     advise(app, has_no_rules, true, ctx);
-    Ok(Outcome::done(
-        format!(
-            "app {app} is added; the running signer greets its client over the relays of the URI"
-        ),
-        json::object([("app", app.into())]),
-    ))
+    let taken = greeted.iter().filter(|it| it.failure.is_none()).count();
+    let all = greeted.len();
+    let json = json::object([
+        ("app", app.into()),
+        ("greeted", greeted.into_iter().map(greeted_json).collect()),
+    ]);
+    let text = match taken {
+        0 => format!("app {app} is added; no relay of the URI has taken its greeting yet"),
+        _ => format!("app {app} is added; {taken} of {all} relays of the URI took its greeting"),
+    };
+    let again = "the running signer repeats it for ten minutes, until the client answers";
+    Ok(Outcome::done(format!("{text}; {again}"), json))
+}
+
+fn greeted_json(greeted: GreetedRelay) -> Value {
+    json::object([
+        ("relay", greeted.relay.into()),
+        ("taken", greeted.failure.is_none().into()),
+        ("failure", greeted.failure.into()),
+    ])
 }
 
 fn read(typed: String, ctx: &mut Ctx) -> Result<SecretText, Failure> {

@@ -24,6 +24,8 @@ pub(super) struct Args {
     label: String,
     /// File with the key [default: standard input]
     input: Option<PathBuf>,
+    #[command(flatten)]
+    cost: secret::MaxCost,
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -33,7 +35,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         return Err(Failure::usage("the key and the passphrase cannot both be standard input")
             .hint("name a file for one of them"));
     }
-    let (key, _) = secret::read(input, ctx)?;
+    let (key, _) = secret::read(input, &args.cost, ctx)?;
     let now = ctx.now / 1000;
     let npub = peer::npub(&key.public_key());
     let reply = passphrase::open(PROMPT, ctx, |passphrase| {

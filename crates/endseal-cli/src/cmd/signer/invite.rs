@@ -65,7 +65,9 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let file = path.as_deref().map(|path| AtomicFile::create(path, Existing::Keep, Readers::Owner));
     let file = file.transpose()?;
     let reply = source.ask(command, ctx)?;
-    let Reply::Invited { app, uri: Some(uri) } = reply else { return Err(access::unexpected()) };
+    let Reply::Invited { app, uri: Some(uri), .. } = reply else {
+        return Err(access::unexpected());
+    };
     let uri = uri.expose_secret();
     let written = path.as_ref().map(|path| path.display().to_string());
     if ctx.global.json && file.is_none() {

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use endseal_signer::control::{Command, Reply, UserView};
+use endseal_signer::control::{Command, IgnoredView, Reply, UserView};
 
 use super::access::{self, Source};
 use crate::cmd::nostr::peer;
@@ -49,6 +49,9 @@ pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let _ = writeln!(text, "relay    {}{state}", printable(relay));
     }
     let _ = writeln!(text, "apps     {}\nwaiting  {}", status.apps, status.waiting);
+    for IgnoredView { cause, count } in &status.ignored {
+        let _ = writeln!(text, "ignored  {count} events: {}", printable(cause));
+    }
     let json = json::object([
         ("runs", runs.into()),
         ("unlocked", (runs && status.unlocked).into()),
@@ -57,8 +60,13 @@ pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("connected", status.connected.into()),
         ("apps", status.apps.into()),
         ("waiting", status.waiting.into()),
+        ("ignored", status.ignored.into_iter().map(ignored_json).collect()),
     ]);
     Ok(Outcome::new(text, json))
+}
+
+fn ignored_json(ignored: IgnoredView) -> Value {
+    json::object([("cause", ignored.cause.into()), ("count", ignored.count.into())])
 }
 
 fn user_json(user: &UserView) -> Value {
