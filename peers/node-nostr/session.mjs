@@ -52,7 +52,8 @@ function readRequest(json) {
   if (typeof id !== 'string' || typeof method !== 'string') {
     throw new Error('it cannot be answered');
   }
-  const isList = Array.isArray(params) && params.every((it) => it === null || typeof it === 'string');
+  const isText = (it) => it === null || (typeof it === 'string' && it.isWellFormed());
+  const isList = Array.isArray(params) && params.every(isText);
   return { id, method, params: isList ? params.slice(0, 4).map((it) => it ?? '') : [] };
 }
 

@@ -154,7 +154,7 @@ mod tests {
             .into_iter()
             .chain([KeyError::Bech32(Bech32Error::Character)])
             .map(CallError::Key);
-        let calls = [CallError::Method, CallError::Params, CallError::Secret]
+        let calls = [CallError::Method, CallError::Params, CallError::Surrogate, CallError::Secret]
             .into_iter()
             .chain([CallError::Batch])
             .chain(events)

@@ -27,20 +27,22 @@ pub struct Request<'a> {
     pub method: Method<'a>,
     params: [&'a str; MAX_PARAMS],
     count: usize,
+    /// True if a parameter has half a surrogate pair.
+    has_halves: bool,
 }
 
 impl<'a> Request<'a> {
     /// Parses a JSON object with `id`, `method` and `params`, and removes the escapes of its
     /// strings where they lie. `params` may be absent, and `null` in it is the empty text: some
-    /// clients write it for what they leave out. If it is no array of texts, the request has no
-    /// parameters: with its id it can still be answered.
+    /// clients write it for what they leave out. If it is no array of texts, or one of them has
+    /// half a surrogate pair, the request has no parameters: with its id it can still be answered.
     ///
     /// # Errors
     /// [`MessageError`]; `json` may be changed.
     pub fn parse(json: &'a mut [u8]) -> Result<Self, MessageError> {
         let (mut id, mut method) = (None, None);
         let mut params = [const { 0..0 }; MAX_PARAMS];
-        let (mut count, mut are_texts) = (0, true);
+        let (mut count, mut are_texts, mut has_halves) = (0, true, false);
         let mut scanner = Scanner::new(json)?;
         scanner.object(|scanner, name| {
             if name.is("id") {
@@ -50,7 +52,11 @@ impl<'a> Request<'a> {
             } else if name.is("params") && scanner.peek() == Some(b'[') {
                 scanner.array(|scanner| {
                     let place = match scanner.peek() {
-                        Some(b'"') => scanner.string_located()?.1,
+                        Some(b'"') => {
+                            let (place, has_half) = scanner.string_with_halves()?;
+                            has_halves |= has_half;
+                            if has_half { 0..0 } else { place }
+                        }
                         first => {
                             scanner.skip()?;
                             are_texts &= first == Some(b'n');
@@ -69,7 +75,7 @@ impl<'a> Request<'a> {
             Ok::<_, JsonError>(())
         })?;
         scanner.end()?;
-        if !are_texts {
+        if !are_texts || has_halves {
             count = 0;
         }
         let (Some(mut id), Some(mut method)) = (id, method) else {
@@ -84,6 +90,7 @@ impl<'a> Request<'a> {
             method: Method::from_name(text(json, method)?),
             params: [""; MAX_PARAMS],
             count,
+            has_halves,
         };
         for (param, place) in request.params.iter_mut().zip(params) {
             *param = text(json, place)?;
@@ -121,7 +128,8 @@ impl<'a> Request<'a> {
     }
 
     fn required(&self, i: usize) -> Result<&'a str, CallError> {
-        self.params().get(i).copied().ok_or(CallError::Params)
+        let absent = if self.has_halves { CallError::Surrogate } else { CallError::Params };
+        self.params().get(i).copied().ok_or(absent)
     }
 
     /// A parameter that is not empty.
@@ -273,6 +281,8 @@ pub enum CallError {
     Method,
     /// A parameter that the method needs is absent.
     Params,
+    /// A parameter has half a surrogate pair, which is no text.
+    Surrogate,
     /// A parameter is not a public key.
     Key(KeyError),
     /// The event to be signed is malformed.
@@ -294,6 +304,7 @@ impl fmt::Display for CallError {
         match self {
             Self::Method => f.write_str("the method is not supported"),
             Self::Params => f.write_str("a parameter is absent"),
+            Self::Surrogate => f.write_str("a parameter has half a surrogate pair"),
             Self::Key(error) => error.fmt(f),
             Self::Event(error) => error.fmt(f),
             Self::Secret => InvalidConnectSecret.fmt(f),

@@ -10,6 +10,9 @@ pub const MAX_DEPTH: usize = 8;
 /// Most members of an object that is read. An event has seven.
 pub const MAX_MEMBERS: usize = 32;
 
+/// Length of the escape of half a surrogate pair.
+const HALF: usize = "\\ud800".len();
+
 /// Largest integer that all JSON implementations hold exactly, `2^53 - 1`.
 pub const MAX_INTEGER: u64 = (1 << 53) - 1;
 
@@ -133,6 +136,29 @@ impl<'a> Scanner<'a> {
     /// # Errors
     /// [`JsonError::Unexpected`], [`JsonError::Surrogate`].
     pub fn string(&mut self) -> Result<Text<'a>, JsonError> {
+        self.string_or_halves(&mut || Err(JsonError::Surrogate))
+    }
+
+    /// Reads a string as [`Scanner::string_located`] does, and also one with halves of surrogate
+    /// pairs. Returns true if it has any: it is no text then.
+    ///
+    /// # Errors
+    /// [`JsonError::Unexpected`].
+    pub(crate) fn string_with_halves(&mut self) -> Result<(Range<usize>, bool), JsonError> {
+        let mut has_halves = false;
+        let text = self.string_or_halves(&mut || {
+            has_halves = true;
+            Ok(HALF)
+        })?;
+        Ok((self.located(text), has_halves))
+    }
+
+    /// Reads a string. `half` is called for each escaped half of a surrogate pair and returns the
+    /// length to pass.
+    fn string_or_halves(
+        &mut self,
+        half: &mut dyn FnMut() -> Result<usize, JsonError>,
+    ) -> Result<Text<'a>, JsonError> {
         self.expect(b'"')?;
         let bytes = self.text.as_bytes();
         let start = self.at;
@@ -143,7 +169,11 @@ impl<'a> Scanner<'a> {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     has_escapes = true;
-                    self.at += unescape::escape(&bytes[self.at..])?.1;
+                    self.at += match unescape::escape(&bytes[self.at..]) {
+                        Ok((_, len)) => len,
+                        Err(JsonError::Surrogate) => half()?,
+                        Err(error) => return Err(error),
+                    };
                 }
                 _ => return Err(JsonError::Unexpected),
             }
@@ -160,13 +190,18 @@ impl<'a> Scanner<'a> {
     /// As [`Scanner::string`].
     pub fn string_located(&mut self) -> Result<(Text<'a>, Range<usize>), JsonError> {
         let text = self.string()?;
+        Ok((text, self.located(text)))
+    }
+
+    /// Place of the inside of the string that was read last.
+    fn located(&self, text: Text<'_>) -> Range<usize> {
         let len = match text {
             Text::Plain(raw) => raw.len(),
             Text::Escaped(escaped) => escaped.raw().len(),
         };
         // The position is behind the closing quote.
         let end = self.at - 1;
-        Ok((text, end - len..end))
+        end - len..end
     }
 
     /// Reads an integer from 0 to `maximum`: digits only, without a leading 0.

@@ -39,7 +39,7 @@ fn message_class(error: MessageError) -> &'static str {
 fn call_class(error: CallError) -> &'static str {
     match error {
         CallError::Method => "method",
-        CallError::Params => "params",
+        CallError::Params | CallError::Surrogate => "params",
         CallError::Key(_) => "key",
         CallError::Event(_) => "event",
         CallError::Secret => "secret",

@@ -228,6 +228,8 @@ fn malformed_requests(cases: &mut Vec<Value>) {
         ("params", "no signer", "connect", String::new()),
         ("params", "no event", "sign_event", String::new()),
         ("params", "no text", "nip44_encrypt", format!("\"{key}\"")),
+        ("params", "half a pair in a text", "nip44_encrypt", format!(r#""{key}","a\ud83d""#)),
+        ("params", "the wrong half", "nip04_encrypt", format!(r#""{key}","\ude00\ud83d""#)),
         ("params", "no payload", "nip04_decrypt", format!("\"{key}\"")),
         ("key", "no key", "nip44_encrypt", "\"\",\"a\"".to_owned()),
         ("key", "a key off the curve", "nip44_decrypt", format!("\"{off_curve}\",\"a\"")),
@@ -264,7 +266,7 @@ fn malformed_requests(cases: &mut Vec<Value>) {
         ("duplicate", "two methods", ping.replace('}', ",\"method\":\"logout\"}")),
         ("duplicate", "two ids", ping.replace('}', ",\"\\u0069d\":\"2\"}")),
         ("surrogate", "half a pair in the id", ping.replace("\"1\"", "\"\\ud800\"")),
-        ("surrogate", "half a pair in a parameter", ping.replace("[]", "[\"\\udc00\"]")),
+        ("surrogate", "half a pair in the method", ping.replace("ping", "\\udc00")),
         ("depth", "arrays for parameters", ping.replace("[]", &"[".repeat(2_000))),
         ("trailing", "two messages", format!("{ping}{ping}")),
     ] {

@@ -437,6 +437,11 @@ impl Cases {
         let unclear = "a tag that says where the event is valid is absent or twice";
         for (comment, request, text) in [
             ("no parameter", request("sign_event", &[]), "a parameter is absent"),
+            (
+                "half a surrogate pair",
+                request("nip44_encrypt", &[&public(&client()), "a"]).replace("a\"]", "a\\ud83d\"]"),
+                "a parameter has half a surrogate pair",
+            ),
             ("no text", request("nip44_encrypt", &[&public(&client())]), "a parameter is absent"),
             (
                 "no key",
