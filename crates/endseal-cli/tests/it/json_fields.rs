@@ -450,6 +450,7 @@ fn fields_of_the_signer_are_documented() {
     seen.run(&alice, &["signer", "explain", "mail", "sign:4"]);
     seen.run(&alice, &["signer", "invite", "news", "-o", "url"]);
     let mut app = App::of_bunker(&world, invited["uri"].as_str().unwrap());
+    App::send_unconnected(&world, invited["uri"].as_str().unwrap());
     for decision in ["approve", "deny"] {
         app.start("sign_event", &template(4));
         let found = waiting(&owner);

@@ -7,9 +7,13 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use endseal_crypto::random::OsRandom;
+use endseal_nostr::encrypted_key::{EncryptedKey, Handling, TEXT_LEN};
+use endseal_nostr::key::SecretKey;
 use endseal_testing::Scratch;
 
 use crate::people::Person;
+use crate::signer::write_private;
 
 /// Public keys of secret key 1 and of secret key 2, from the official vectors of NIP-44.
 const FIRST: &str = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
@@ -129,6 +133,24 @@ fn an_encrypted_key_opens_with_its_passphrase_alone() {
     );
     let ran = person.run(&[&show[..], &[&wrong]].concat());
     assert_eq!(ran.code, 1, "{}", ran.err);
+}
+
+/// Another program may write keys that cost more than is read without consent.
+#[test]
+fn a_key_that_costs_much_is_read_with_consent() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    scratch.write("right", "correct horse\n");
+    let key = SecretKey::from_bytes(&[7; 32]).unwrap();
+    let handling = Handling::NotKnownInsecure;
+    let sealed = EncryptedKey::seal(&key, "correct horse", 19, handling, &mut OsRandom).unwrap();
+    let mut text = [0; TEXT_LEN];
+    write_private(&scratch, "sealed", sealed.write_text(&mut text).unwrap());
+    let right = scratch.path("right").display().to_string();
+    let show = ["nostr", "key", "show", "-k", "sealed", "--passphrase-file", &right];
+    let ran = person.run(&show).fails(2, "the cost of the password is greater than is allowed");
+    assert!(ran.err.contains("--max-log-n"), "{}", ran.err);
+    person.run(&[&show[..], &["--max-log-n", "19"]].concat()).ok();
 }
 
 #[test]

@@ -87,6 +87,17 @@ impl<'w> App<'w> {
         app
     }
 
+    /// Sends a request to the signer of a `bunker://` URL without a connection.
+    pub(crate) fn send_unconnected(world: &'w World, uri: &str) {
+        let mut app = Self::new(world);
+        let signer = uri.strip_prefix("bunker://").unwrap().get(..64).unwrap();
+        app.signer = Some(key::public_from_hex(signer).unwrap());
+        let id = app.start("ping", &json!([]));
+        // The relay has the request.
+        let reported = |it: &(usize, Notification)| matches!(it.1, Notification::Result { .. });
+        while !reported(&app.world.runtime.block_on(app.notifications.recv()).expect(&id)) {}
+    }
+
     /// Returns the URI with which the app asks a signer for a connection.
     pub(crate) fn uri(&self, secret: &str) -> String {
         let relay = self.world.url().replace(':', "%3A").replace('/', "%2F");

@@ -122,6 +122,12 @@ fn a_url_is_a_file_or_an_argument() {
         let ran = sign("-", typed.as_bytes()).fails(2, why);
         assert!(!ran.err.contains(secret), "{}", ran.err);
     }
+    // The user may consent to a relay of a local network, which is not there.
+    let local = url.replace("127.0.0.1", "192.0.2.1");
+    let refused = sign("-", local.as_bytes()).fails(2, "without TLS");
+    assert!(refused.err.contains("--allow-private"), "{}", refused.err);
+    let consents = [&standard[..], &["--allow-private", "--timeout", "1s", "content"]].concat();
+    bob.feed(&consents, local.as_bytes()).fails(3, "no relay of the signer can be reached");
     sign("none", b"").fails(3, "cannot read 'none'");
     fs::set_permissions(scratch.path("url"), PermissionsExt::from_mode(0o644)).unwrap();
     assert!(sign("url", b"").ok().err.contains("others can read the secret in 'url'"));
