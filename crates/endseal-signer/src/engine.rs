@@ -29,7 +29,7 @@ use std::time::Instant;
 
 use endseal_crypto::random::{OsRandom, Random as _, RandomError};
 use endseal_crypto::secret::{Zeroizing, wipe};
-use endseal_nostr::connect::{Incoming, Refusal};
+use endseal_nostr::connect::{CallError, Incoming, Refusal, is_fresh};
 use endseal_nostr::key::SigningKey;
 use endseal_nostr::nip44::Cache;
 use endseal_relay::auth::SignedEvent;
@@ -42,7 +42,7 @@ use self::quota::{Budget, Clock, Quotas, Verifications};
 use self::waiting::Waiting;
 use crate::error::StateError;
 use crate::keys::SigningKeys;
-use crate::metrics::{Ignored, Metrics};
+use crate::metrics::{Ignored, Metrics, Outcome};
 use crate::records::app::{App, AppState, Flow};
 use crate::records::line::{LogEntry, Matter};
 use crate::records::settings::Settings;
@@ -250,6 +250,32 @@ impl Engine {
             all
         };
         Some(self.store.state().apps().flat_map(of_app).collect())
+    }
+
+    /// Responds with an error to a request that is too long to be decided, so that its app does not
+    /// wait. Other events of this length are counted. The event is wiped.
+    pub(crate) fn refuse_long(&mut self, now: u64, json: &mut [u8]) -> Option<Outgoing> {
+        let outgoing = self.try_refuse_long(now, json);
+        wipe(json);
+        if outgoing.is_none() {
+            self.ignore_oversized(1);
+        }
+        outgoing
+    }
+
+    fn try_refuse_long(&mut self, now: u64, json: &mut [u8]) -> Option<Outgoing> {
+        let Self { store, parts, .. } = self;
+        let len = json.len();
+        let incoming = Incoming::read_long(json).ok()?;
+        let app = store.state().app(incoming.recipient())?.app();
+        let client = app.client().filter(|it| it.to_bytes() == *incoming.author())?;
+        let is_answered = is_fresh(incoming.created_at(), now, store.state().settings().floor)
+            && parts.verifications.take(incoming.recipient(), len, parts.clock.now());
+        let verified = incoming.verify().ok().filter(|_| is_answered)?;
+        let conversation = answer::conversation(&mut parts.app_conversations, app, client);
+        let request = verified.open(conversation).ok()?.request().ok()?;
+        parts.metrics.request(request.method.name(), Outcome::Failed);
+        answer::refuse(app, request.id, CallError::Length.into(), parts, now)
     }
 
     /// Counts and logs messages that were not read because they are above the limit.

@@ -154,12 +154,18 @@ mod tests {
             .into_iter()
             .chain([KeyError::Bech32(Bech32Error::Character)])
             .map(CallError::Key);
-        let calls = [CallError::Method, CallError::Params, CallError::Surrogate, CallError::Secret]
-            .into_iter()
-            .chain([CallError::Batch])
-            .chain(events)
-            .chain(keys)
-            .map(Refusal::Request);
+        let calls = [
+            CallError::Method,
+            CallError::Params,
+            CallError::Surrogate,
+            CallError::Length,
+            CallError::Secret,
+        ]
+        .into_iter()
+        .chain([CallError::Batch])
+        .chain(events)
+        .chain(keys)
+        .map(Refusal::Request);
         let needed = usize::MAX;
         let failures = [
             ExecuteError::Method,

@@ -39,6 +39,16 @@ impl<'a> Incoming<'a> {
         if json.len() > MAX_EVENT {
             return Err(Ignored::Length);
         }
+        Self::read_long(json)
+    }
+
+    /// Reads the JSON of an event of any length, as [`Self::read`] does. The caller MUST answer the
+    /// request of an event longer than [`MAX_EVENT`] by [`CallError::Length`](super::CallError)
+    /// alone, or ignore it.
+    ///
+    /// # Errors
+    /// [`Ignored`]: the caller MUST NOT answer.
+    pub fn read_long(json: &'a mut [u8]) -> Result<Self, Ignored> {
         let (event, content) = Event::parse_located(json).map_err(Ignored::Event)?;
         if event.kind != KIND {
             return Err(Ignored::Kind);

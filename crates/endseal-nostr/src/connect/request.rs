@@ -283,6 +283,8 @@ pub enum CallError {
     Params,
     /// A parameter has half a surrogate pair, which is no text.
     Surrogate,
+    /// The event of the request is longer than [`MAX_EVENT`](super::MAX_EVENT).
+    Length,
     /// A parameter is not a public key.
     Key(KeyError),
     /// The event to be signed is malformed.
@@ -305,6 +307,7 @@ impl fmt::Display for CallError {
             Self::Method => f.write_str("the method is not supported"),
             Self::Params => f.write_str("a parameter is absent"),
             Self::Surrogate => f.write_str("a parameter has half a surrogate pair"),
+            Self::Length => f.write_str("the request is longer than 512 KiB"),
             Self::Key(error) => error.fmt(f),
             Self::Event(error) => error.fmt(f),
             Self::Secret => InvalidConnectSecret.fmt(f),

@@ -40,6 +40,7 @@ fn call_class(error: CallError) -> &'static str {
     match error {
         CallError::Method => "method",
         CallError::Params | CallError::Surrogate => "params",
+        CallError::Length => "length",
         CallError::Key(_) => "key",
         CallError::Event(_) => "event",
         CallError::Secret => "secret",

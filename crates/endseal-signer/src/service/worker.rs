@@ -273,7 +273,10 @@ impl Worker {
                     tracing::warn!(target: "relay", relay, count, "an answer was not sent in time");
                 }
             }
-            Notification::Event(_) => self.engine.ignore_oversized(1),
+            Notification::Event(json) => {
+                let outgoing = self.engine.refuse_long(now(), &mut json.to_vec());
+                self.publish(outgoing.into_iter().collect());
+            }
             Notification::Skipped { count, bytes } => {
                 self.engine.ignore_oversized(count);
                 if let Some((relay, count)) = self.relays.line(number, Said::Skipped, count) {

@@ -182,8 +182,23 @@ fn large_requests_have_an_answer() {
     let refused = world.engine.refused(world.now, &outgoing[0].event.id, "blocked: no");
     assert_eq!(client.read_all(&refused), [too_large]);
     assert!(world.engine.refused(world.now, &outgoing[0].event.id, "blocked: no").is_empty());
-    let event = client.request(world.now, "r1", "ping", &[&"z".repeat(1 << 20)]);
+    let event = client.request(world.now, "r1", "ping", &[&"z".repeat(450_000)]);
+    assert!(event.len() > 512 * 1024);
     assert_eq!(world.send(&client, &event), []);
+    // The worker has such a request refused, but none of another key, nor an old one.
+    let mut refused = |event: &str| {
+        let mut json = event.as_bytes().to_vec();
+        let outgoing = world.engine.refuse_long(NOW, &mut json);
+        assert!(json.iter().all(|byte| *byte == 0));
+        outgoing
+    };
+    let answers = client.read_all(&[refused(&event).unwrap()]);
+    assert_eq!(answers, [Answer::error("the request is longer than 512 KiB")]);
+    let other = Client::new(10, client.signer, "");
+    for (client, now) in [(&other, NOW), (&client, NOW - 301)] {
+        let event = client.request(now, "r1", "ping", &[&"z".repeat(450_000)]);
+        assert!(refused(&event).is_none());
+    }
 }
 
 #[test]
