@@ -236,7 +236,13 @@ fn each_request_is_a_line_of_the_log_without_names() {
     let signer = Running::of(command);
     let mut app = invite(&alice, &world, &["--allow", "sign:1"]);
     assert_eq!(app.sign(1), FIRST);
+    // An event without an answer has a line, too.
+    let apps = alice.json(&["apps"]);
+    let transport = apps["apps"][0]["signer"].as_str().unwrap();
+    App::send_unconnected(&world, &format!("bunker://{transport}"));
     assert_eq!(app.sign(4), "not allowed");
+    let status = ask(&alice, &["status"]).ok();
+    assert!(status.text().contains("ignored  unknown-sender: 1\n"), "{}", status.text());
     assert_eq!(signer.end().0, Some(0));
     let log = String::from_utf8(scratch.read("log")).unwrap();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -248,6 +254,8 @@ fn each_request_is_a_line_of_the_log_without_names() {
         };
         assert_eq!(lines.iter().filter(|line| is_it(line)).count(), 1, "{log}");
     }
+    let ignored = lines.iter().find(|line| line["message"] == "events were ignored").expect(&log);
+    assert_eq!((&ignored["cause"], &ignored["app"]), (&"unknown-sender".into(), &1.into()));
     for private in ["mail", "at noon", FIRST] {
         assert!(!log.contains(private), "{log}");
     }

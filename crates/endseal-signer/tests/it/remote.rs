@@ -325,6 +325,15 @@ fn a_client_five_minutes_off_gets_its_error() {
                 other => panic!("{late}: {:?}", other.err()),
             }
         }
+        // The subscription of the next connection begins as early.
+        let subscriptions = relay.subscriptions();
+        relay.suspend().await;
+        relay.resume().await.unwrap();
+        while relay.subscriptions() < subscriptions {
+            sleep(Duration::from_millis(10)).await;
+        }
+        client.set_timeout(Duration::from_secs(5));
+        client.sign(&note(1), now() - 200).await.unwrap();
         signer.end().await;
     });
 }

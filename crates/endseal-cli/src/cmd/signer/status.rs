@@ -50,7 +50,7 @@ pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
     let _ = writeln!(text, "apps     {}\nwaiting  {}", status.apps, status.waiting);
     for IgnoredView { cause, count } in &status.ignored {
-        let _ = writeln!(text, "ignored  {count} events: {}", printable(cause));
+        let _ = writeln!(text, "ignored  {}: {count}", printable(cause));
     }
     let json = json::object([
         ("runs", runs.into()),
