@@ -58,8 +58,8 @@ def pytest_generate_tests(metafunc):
             for client in option.client
             for flow in FLOWS[client]
         ]
-        # The clients differ in nothing that matters to commands and to the page.
-        if metafunc.module.__name__.endswith(("test_commands", "test_page")):
+        # The clients differ in nothing that matters to these.
+        if metafunc.module.__name__.endswith(("test_commands", "test_legacy", "test_page")):
             cells = [it for it in cells if it.client == "nostr-tools"][:1] or cells[:1]
         metafunc.parametrize("cell", cells, ids="-".join, scope="session")
 

@@ -31,7 +31,7 @@ mod secret;
 mod uri;
 
 pub use digest::aux;
-pub use display::{MAX_CONTENT, MAX_NAME, Sanitised, sanitise};
+pub use display::{MAX_CONTENT, MAX_NAME, Sanitised, is_invisible, sanitise};
 pub use error_text::{MAX_REFUSAL, Refusal};
 pub use execute::{ExecuteError, Outcome, execute, execute_len};
 pub use extension::{MAX_BATCH, UnwrapBatch, UnwrapResults, unwrap_item};

@@ -17,6 +17,7 @@ mod tests;
 mod view;
 mod waiting;
 mod waiting_view;
+mod wishes;
 
 pub(crate) use self::command::check_relays;
 pub(crate) use self::waiting::{PERSON, PERSON_WITH_PAGE};

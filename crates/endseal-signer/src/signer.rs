@@ -100,6 +100,15 @@ impl Signer {
         engine::check_relays(relays)
     }
 
+    /// Refuses requests of clients that encrypt with NIP-04, by an error that they can read. `now`
+    /// is in seconds since 1970.
+    ///
+    /// # Errors
+    /// [`CommandError::Store`] if the setting cannot be written.
+    pub fn refuse_nip04(&mut self, now: u64) -> Result<(), CommandError> {
+        self.engine.refuse_nip04(now)
+    }
+
     /// Stores the relays of the signer and of new apps. `now` is in seconds since 1970.
     ///
     /// # Errors

@@ -79,6 +79,7 @@ pub(crate) mod tests {
             created_at: Some(1),
             tags: Vec::new(),
             tag_count: 0,
+            requested: Vec::new(),
             rule: "sign:1".to_owned(),
             seconds: 50,
         }

@@ -49,6 +49,20 @@ impl fmt::Display for Sanitised<'_> {
     }
 }
 
+/// Returns true for a character of a name that shows nothing, or a space of another width: with it,
+/// two names differ that look alike.
+#[must_use]
+pub const fn is_invisible(single: char) -> bool {
+    matches!(
+        single,
+        '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{1680}' | '\u{17b4}'
+            | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}'
+            | '\u{205f}'..='\u{206f}' | '\u{2800}' | '\u{3000}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
 fn is_deceptive(single: char) -> bool {
     single.is_control()
         || matches!(

@@ -100,6 +100,14 @@ pub enum Command {
         /// Rules to add.
         grants: Vec<Grant>,
     },
+    /// Adds a rule for each permission that the client of an app has asked for: one that allows, or
+    /// one that asks if the kind needs a place.
+    GrantRequested {
+        /// Name or number of the app.
+        app: String,
+        /// Seconds until the rules expire.
+        lifetime: Option<u64>,
+    },
     /// Removes a rule of an app.
     RemoveRule {
         /// Name or number of the app.

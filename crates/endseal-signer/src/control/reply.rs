@@ -157,6 +157,12 @@ pub struct AppView {
     pub claimed_name: String,
     /// URL that the client claims. It is not verified.
     pub claimed_url: String,
+    /// True if the client encrypts with NIP-04, which authenticates nothing.
+    pub legacy: bool,
+    /// Rules for the permissions that the client asks for. They grant nothing.
+    pub requested: Vec<String>,
+    /// Permissions that the client asks for and that are no rules.
+    pub not_understood: Vec<String>,
     /// Time of creation in seconds since 1970.
     pub made: u64,
     /// Time of expiry in seconds since 1970, if the app expires.
@@ -226,6 +232,8 @@ pub struct WaitingView {
     pub tags: Vec<Vec<String>>,
     /// Number of tags that the event has in total.
     pub tag_count: usize,
+    /// Rules for all that the app has asked for.
+    pub requested: Vec<String>,
     /// Rule that a decision would add if it is remembered.
     pub rule: String,
     /// Seconds until the request is refused without a decision.
@@ -278,8 +286,8 @@ pub enum CommandError {
     /// No request with this number waits.
     #[error("no request {0} waits for a decision")]
     NotWaiting(u32),
-    /// Another app that has not ended has this name.
-    #[error("another app already has the name '{0}'")]
+    /// Another app that has not ended has this name, which is that of the command or looks like it.
+    #[error("another app already has the name '{0}', or one that looks like it")]
     NameTaken(String),
     /// The command must name a user, or the signer has no key of the named user.
     #[error("{0}")]

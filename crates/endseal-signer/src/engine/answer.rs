@@ -39,11 +39,12 @@ pub(super) fn write(
     now: u64,
 ) -> Option<Outgoing> {
     let max = MAX_EVENT;
-    match try_write(app, request_id, answer, None, parts, now, max) {
+    let client = app.client()?;
+    match try_write(app, client, request_id, answer, None, parts, now, max) {
         Err(RespondError::Length) => {
             let mut text = [0; MAX_REFUSAL];
             let answer = Answer::Error(Refusal::TooLarge.text(&mut text));
-            try_write(app, request_id, &answer, None, parts, now, usize::MAX).ok().flatten()
+            try_write(app, client, request_id, &answer, None, parts, now, usize::MAX).ok().flatten()
         }
         outgoing => outgoing.ok().flatten(),
     }
@@ -61,22 +62,25 @@ pub(super) fn refuse(
     write(app, request_id, &Answer::Error(refusal.text(&mut text)), parts, now)
 }
 
-/// Writes the refusal of a request encrypted with NIP-04. The response is encrypted with NIP-04,
-/// too, so that the client can read it.
+/// Writes the refusal of a request encrypted with NIP-04, so that its client can read it.
 pub(super) fn refuse_nip04(
     app: &App,
+    client: &PublicKey,
     request_id: &str,
+    refusal: Refusal,
     key: &nip04::Key,
     parts: &mut Parts,
     now: u64,
 ) -> Option<Outgoing> {
     let mut text = [0; MAX_REFUSAL];
-    let answer = Answer::Error(Refusal::Nip04Transport.text(&mut text));
-    try_write(app, request_id, &answer, Some(key), parts, now, usize::MAX).ok().flatten()
+    let answer = Answer::Error(refusal.text(&mut text));
+    try_write(app, client, request_id, &answer, Some(key), parts, now, usize::MAX).ok().flatten()
 }
 
+#[allow(clippy::too_many_arguments, reason = "all of one answer")]
 fn try_write(
     app: &App,
+    client: &PublicKey,
     request_id: &str,
     answer: &Answer<'_>,
     legacy: Option<&nip04::Key>,
@@ -84,11 +88,14 @@ fn try_write(
     now: u64,
     max_event: usize,
 ) -> Result<Option<Outgoing>, RespondError> {
-    let Some(client) = app.client() else { return Ok(None) };
     let Ok((nonce, aux)) = fresh(&mut parts.random) else { return Ok(None) };
+    let own = app.is_legacy.then(|| nip04::Key::new(app.transport().secret_key(), client));
     let encryption = match legacy {
         Some(key) => Encryption::Nip04(key),
-        None => Encryption::Nip44(conversation(&mut parts.app_conversations, app, client)),
+        None => match &own {
+            Some(key) => Encryption::Nip04(key),
+            None => Encryption::Nip44(conversation(&mut parts.app_conversations, app, client)),
+        },
     };
     let len = response_len(answer, request_id, &encryption)?;
     if len.event > max_event {

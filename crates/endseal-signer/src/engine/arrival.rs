@@ -5,6 +5,7 @@ use endseal_nostr::connect::{
     Method, Refusal, Request, Verified, is_fresh, sanitise,
 };
 use endseal_nostr::key::PublicKey;
+use endseal_nostr::nip04;
 use endseal_nostr::nip44::Conversation;
 
 use super::batch::Batch;
@@ -69,22 +70,37 @@ impl Batch<'_> {
         if !is_known {
             return self.meet(&carrier, verified);
         }
-        if verified.is_nip04() {
-            return self.refuse_nip04(&carrier, verified);
-        }
+        let settings = self.transaction.settings();
+        let (floor, refuses_nip04) = (settings.floor, settings.refuses_nip04);
         let app = self.transaction.app(&transport).ok_or(Ignored::Shape)?.app();
-        let conversations = &mut self.parts.app_conversations;
         let author = *verified.author();
-        let conversation = answer::conversation(conversations, app, &author);
-        let opened = verified.open(conversation).map_err(|_| Ignored::Encryption)?;
+        let legacy = verified.is_nip04().then(|| verified.nip04_key(app.transport().secret_key()));
+        let opened = match &legacy {
+            Some(key) => verified.open_nip04(key).map_err(|_| Ignored::Encryption)?,
+            None => {
+                let conversations = &mut self.parts.app_conversations;
+                let conversation = answer::conversation(conversations, app, &author);
+                verified.open(conversation).map_err(|_| Ignored::Encryption)?
+            }
+        };
         let request = opened.request().map_err(|_| Ignored::NoRequest)?;
-        self.note(&transport, request.id);
         self.parts.greetings.answered(&transport);
-        let floor = self.transaction.settings().floor;
+        if let Some(key) = &legacy
+            && let Some(refusal) = match is_fresh(carrier.created_at, self.now, floor) {
+                _ if refuses_nip04 => Some(Refusal::Nip04Transport),
+                false => Some(Refusal::Stale),
+                true => None,
+            }
+        {
+            self.refuse_nip04(&transport, &author, &request, refusal, key);
+            return Ok(());
+        }
+        self.note(&transport, request.id);
         if !is_fresh(carrier.created_at, self.now, floor) {
             self.refuse_request(&transport, &request, Refusal::Stale);
             return Ok(());
         }
+        self.note_encryption(&transport, legacy.is_some())?;
         let is_within_quota = self.parts.quotas.take(&transport);
         // Refused requests are noted, too: a repetition must not be decided later.
         match self.transaction.note_event(carrier.id, carrier.created_at) {
@@ -108,35 +124,42 @@ impl Batch<'_> {
     fn meet(&mut self, carrier: &Carrier, verified: Verified<'_>) -> Result<(), Unanswered> {
         let transport = &carrier.transport;
         let author = *verified.author();
-        if verified.is_nip04() {
-            return Err(Ignored::Nip04.into());
-        }
         let app = self.transaction.app(transport).ok_or(Ignored::Shape)?.app();
-        // The conversation is not cached: unknown senders would evict the conversations of apps.
-        let conversation = Conversation::new(app.transport().secret_key(), &author);
-        let opened = verified.open(&conversation).map_err(|_| Ignored::Encryption)?;
+        let legacy = verified.is_nip04().then(|| verified.nip04_key(app.transport().secret_key()));
+        let opened = match &legacy {
+            Some(key) => verified.open_nip04(key).map_err(|_| Ignored::Encryption)?,
+            None => {
+                // Not cached: unknown senders would evict the conversations of apps.
+                let conversation = Conversation::new(app.transport().secret_key(), &author);
+                verified.open(&conversation).map_err(|_| Ignored::Encryption)?
+            }
+        };
         let request = opened.request().map_err(|_| Ignored::NoRequest)?;
         // The secret is checked first. A client that knows it is answered even if its request is
         // malformed.
         let secret = request.params().get(1).and_then(|text| ConnectSecret::new(text).ok());
         let is_meant = secret.is_some_and(|secret| app.has_secret(&secret));
-        let floor = self.transaction.settings().floor;
+        let settings = self.transaction.settings();
+        let (floor, refuses_nip04) = (settings.floor, settings.refuses_nip04);
         if request.method != Method::Connect || !is_meant {
             return Err(Ignored::Secret.into());
+        }
+        if let Some(key) = legacy.as_ref().filter(|_| refuses_nip04) {
+            self.refuse_nip04(transport, &author, &request, Refusal::Nip04Transport, key);
+            return Err(Ignored::Nip04.into());
         }
         if !is_fresh(carrier.created_at, self.now, floor) {
             return Err(Ignored::Stale.into());
         }
-        let metadata = match request.call() {
-            Ok(Call::Connect(connect)) => connect.metadata,
-            // Metadata and requested permissions decide nothing, so malformed ones do not prevent
-            // pairing.
-            _ => Metadata::default(),
+        let (metadata, wishes) = match request.call() {
+            Ok(Call::Connect(connect)) => (connect.metadata, connect.permissions.as_str()),
+            _ => Default::default(),
         };
-        match self.pair(carrier, author, &metadata) {
+        match self.pair(carrier, author, &metadata, wishes) {
             Err(StateError::Limit(_)) => return Err(Ignored::Flood.into()),
             paired => paired?,
         }
+        self.note_encryption(transport, legacy.is_some())?;
         self.note(transport, request.id);
         self.parts.metrics.request(request.method.name(), Outcome::Allowed);
         self.answer(transport, request.id, &Answer::Text("ack"));
@@ -148,6 +171,7 @@ impl Batch<'_> {
         carrier: &Carrier,
         client: PublicKey,
         metadata: &Metadata<'_>,
+        wishes: &str,
     ) -> Result<(), StateError> {
         self.transaction.note_event(carrier.id, carrier.created_at)?;
         let shown = |text: Option<_>| {
@@ -160,6 +184,7 @@ impl Batch<'_> {
             let _ = app.pair(client);
             app.claimed_name = name;
             app.claimed_url = url;
+            app.set_wishes(wishes);
             entry_of(app, Matter::AppConnected, 0)
         })?;
         let mut entry = entry;
@@ -169,22 +194,35 @@ impl Batch<'_> {
         self.append(entry)
     }
 
-    /// Refuses a NIP-04 request that decrypts, with a response that its client can read.
+    /// Notes in which encryption a client is answered from now on: that of its last request.
+    fn note_encryption(&mut self, transport: &[u8; 32], is_legacy: bool) -> Result<(), StateError> {
+        let app = self.transaction.app(transport).map(|it| (it.app().is_legacy, it.app().number()));
+        let Some((before, number)) = app else { return Ok(()) };
+        if before == is_legacy {
+            return Ok(());
+        }
+        if is_legacy {
+            tracing::warn!(target: "signer", app = number, "the client encrypts with NIP-04");
+        }
+        self.transaction.update_app(transport, |app| app.is_legacy = is_legacy)
+    }
+
+    /// Refuses a NIP-04 request in an encryption that its client can read.
     fn refuse_nip04(
         &mut self,
-        carrier: &Carrier,
-        verified: Verified<'_>,
-    ) -> Result<(), Unanswered> {
-        let app = self.transaction.app(&carrier.transport).ok_or(Ignored::Shape)?.app();
-        let key = verified.nip04_key(app.transport().secret_key());
-        let opened = verified.open_nip04(&key).map_err(|_| Ignored::Encryption)?;
-        let request = opened.request().map_err(|_| Ignored::NoRequest)?;
+        transport: &[u8; 32],
+        client: &PublicKey,
+        request: &Request<'_>,
+        refusal: Refusal,
+        key: &nip04::Key,
+    ) {
         self.parts.metrics.request(request.method.name(), Outcome::Failed);
-        let event = answer::refuse_nip04(app, request.id, &key, self.parts, self.now);
+        let Some(app) = self.transaction.app(transport) else { return };
+        let (id, now) = (request.id, self.now);
+        let event = answer::refuse_nip04(app.app(), client, id, refusal, key, self.parts, now);
         if let Some(event) = event {
             self.send(event);
         }
-        Ok(())
     }
 
     /// Responds to a request with an error and counts it.

@@ -85,6 +85,14 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Refuses requests that are encrypted with NIP-04 from now on.
+    pub(crate) fn refuse_nip04(&mut self, now: u64) -> Result<(), CommandError> {
+        let transacted = self.transact(now, |batch| batch.transaction.refuse_nip04(true));
+        if transacted.is_committed { Ok(()) } else { Err(unwritten()) }
+    }
+}
+
 impl Batch<'_> {
     fn command(&mut self, command: Command) -> Result<Outcome, StateError> {
         match command {
@@ -95,9 +103,13 @@ impl Batch<'_> {
             Command::Connect { uri, name, user, grants, lifetime, allow_private } => {
                 let mut buffer = Zeroizing::new(vec![0; MAX_URI]);
                 let parsed = ConnectUri::parse(uri.expose_secret(), &mut buffer);
-                let Ok(ConnectUri::NostrConnect(client)) = parsed else {
-                    let cause = "the text is not a nostrconnect:// URI".to_owned();
-                    return Ok(Err(CommandError::Invalid(cause)));
+                let client = match parsed {
+                    Ok(ConnectUri::NostrConnect(client)) => client,
+                    Ok(ConnectUri::Bunker(_)) => {
+                        let cause = "it is the bunker:// URL of a signer, which its client needs";
+                        return Ok(Err(CommandError::Invalid(cause.to_owned())));
+                    }
+                    Err(error) => return Ok(Err(CommandError::Invalid(error.to_string()))),
                 };
                 let claimed = client.metadata.name.map(|it| sanitise(it, SHOWN).to_string());
                 let name = name.or_else(|| claimed.map(|it| valid_name(&it))).unwrap_or_default();
@@ -105,6 +117,7 @@ impl Batch<'_> {
                 self.connect(&wish, &client, allow_private)
             }
             Command::Grant { app, grants } => self.grant(&app, &grants),
+            Command::GrantRequested { app, lifetime } => self.grant_requested(&app, lifetime),
             Command::RemoveRule { app, rule } => self.remove_rule(&app, rule),
             Command::Revoke { app } => self.revoke(&app),
             Command::Approve { id, remember } => {

@@ -14,7 +14,7 @@ use super::batch::{Batch, record};
 use super::{buffer, entry_of, fresh, relays, user_key};
 use crate::error::StateError;
 use crate::metrics::Outcome;
-use crate::records::app::{App, AppState};
+use crate::records::app::{App, AppState, cut_wishes};
 use crate::records::line::{LogEntry, LogMethod, LogVerdict, Matter};
 use crate::state::memory::Decision;
 
@@ -74,7 +74,7 @@ impl Batch<'_> {
             }
         };
         match &call {
-            Call::Connect(connect) => self.connect_again(&decided, connect),
+            Call::Connect(connect) => return self.connect_again(&decided, connect),
             Call::Ping => self.succeed(&decided, &Answer::Text("pong")),
             Call::GetPublicKey => {
                 let user = endseal_nostr::key::public_to_hex(app.app().user());
@@ -93,14 +93,23 @@ impl Batch<'_> {
         self.answer(&decided.transport, decided.request.id, answer);
     }
 
-    fn connect_again(&mut self, decided: &Decided<'_, '_>, connect: &Connect<'_>) {
-        let Some(app) = self.transaction.app(&decided.transport) else { return };
+    fn connect_again(
+        &mut self,
+        decided: &Decided<'_, '_>,
+        connect: &Connect<'_>,
+    ) -> Result<(), StateError> {
+        let Some(app) = self.transaction.app(&decided.transport) else { return Ok(()) };
+        let wishes = connect.permissions.as_str();
         match &connect.secret {
             Some(secret) if !app.app().has_secret(secret) => {
                 self.refuse_request(&decided.transport, decided.request, Refusal::Secret);
+                return Ok(());
             }
-            _ => self.succeed(decided, &Answer::Text("ack")),
+            _ if wishes.is_empty() || app.app().wishes() == cut_wishes(wishes) => {}
+            _ => self.transaction.update_app(&decided.transport, |app| app.set_wishes(wishes))?,
         }
+        self.succeed(decided, &Answer::Text("ack"));
+        Ok(())
     }
 
     fn switch_relays(&mut self, decided: &Decided<'_, '_>) {

@@ -112,6 +112,13 @@ impl World {
     }
 
     /// Creates an app and pairs a client with it.
+    fn apps(&mut self) -> Vec<crate::control::AppView> {
+        match self.command(Command::Apps) {
+            Ok(Reply::Apps(apps)) => apps,
+            _ => panic!("no list"),
+        }
+    }
+
     fn paired(&mut self, name: &str, grants: Vec<Grant>) -> Client {
         let uri = self.invite(name, grants);
         let client = Client::of_bunker(&uri);

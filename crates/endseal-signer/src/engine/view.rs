@@ -1,10 +1,12 @@
 //! Conversion of records and rules into the views that commands return.
 
 use base16ct::lower::encode_string as hex;
+use endseal_nostr::connect::{MAX_NAME as SHOWN, sanitise};
 use endseal_nostr::key::PublicKey;
 use endseal_nostr::policy::{Effect, Rule};
 
 use super::batch::rules;
+use super::wishes;
 use crate::control::{
     AppState as StateView, AppView, Flow as FlowView, GrantEffect, LineView, Rate, RuleView,
 };
@@ -67,6 +69,9 @@ pub(super) fn app(entry: &AppRules, own: &[String], now: u64) -> AppView {
         client: app.client().map(key),
         claimed_name: app.claimed_name.as_str().to_owned(),
         claimed_url: app.claimed_url.as_str().to_owned(),
+        legacy: app.is_legacy,
+        requested: wishes::rules(app).map(|it| it.to_string()).collect(),
+        not_understood: wishes::others(app).map(|it| sanitise(it, SHOWN).to_string()).collect(),
         made: app.made(),
         expires: some(app.expires),
         relays: if named.is_empty() { own.to_vec() } else { named },

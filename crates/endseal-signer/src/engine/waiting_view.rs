@@ -5,7 +5,7 @@ use endseal_nostr::connect::{Call, MAX_CONTENT, Outcome, Request, Scope, execute
 use endseal_nostr::event::Template;
 
 use super::waiting::{Entry, pattern};
-use super::{Engine, buffer, user_key};
+use super::{Engine, buffer, user_key, wishes};
 use crate::control::WaitingView;
 use crate::kinds::kind_name;
 
@@ -82,6 +82,7 @@ impl Engine {
             created_at: template.map(|it| it.created_at),
             tags: template.map(|it| tags(it, is_whole)).unwrap_or_default(),
             tag_count: template.map_or(0, |it| it.tags.iter().count()),
+            requested: wishes::rules(app).map(|it| it.to_string()).collect(),
             rule: pattern(action).to_string(),
             seconds: until.saturating_sub(now),
         })

@@ -217,11 +217,7 @@ impl App {
     /// Sets the permissions that the client asks for. Those beyond [`MAX_WISHES`] bytes are
     /// dropped.
     pub fn set_wishes(&mut self, wishes: &str) {
-        let end = match wishes.len() {
-            ..=MAX_WISHES => wishes.len(),
-            _ => wishes[..wishes.floor_char_boundary(MAX_WISHES)].rfind(',').unwrap_or_default(),
-        };
-        self.wishes = wishes[..end].into();
+        self.wishes = cut_wishes(wishes).into();
     }
 
     /// Relays of the app's client. If the list is empty, the signer's relays are used.
@@ -398,6 +394,15 @@ impl App {
             .texts(&self.relays)
             .finish()
     }
+}
+
+/// Cuts permissions to [`MAX_WISHES`] bytes, at a comma.
+pub(crate) fn cut_wishes(wishes: &str) -> &str {
+    let end = match wishes.len() {
+        ..=MAX_WISHES => wishes.len(),
+        _ => wishes[..wishes.floor_char_boundary(MAX_WISHES)].rfind(',').unwrap_or_default(),
+    };
+    &wishes[..end]
 }
 
 /// Checks the number of relays and that none is empty.

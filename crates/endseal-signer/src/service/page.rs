@@ -18,6 +18,9 @@ use crate::control::{Command, CommandError, Remember, Reply, WaitingView};
 /// Name of the cookie of signed-in browsers.
 pub(super) const COOKIE: &str = "endseal_signer";
 
+/// Seconds for which all that an app asks for is allowed if no other time was chosen.
+const ALL_LIFETIME: u64 = 30 * 86_400;
+
 /// Serves the page until the future is dropped.
 pub(super) async fn serve(site: Site, handle: Handle, listener: TcpListener) {
     site.serve(listener, move |site, visit| {
@@ -80,7 +83,23 @@ async fn decide(site: &Arc<Site>, handle: &Handle, id: u32, form: &Form) -> Resp
             Err(_) => return malformed(),
         },
     };
-    let (command, then) = match form.get("decision") {
+    let decision = form.get("decision");
+    if decision == Some("all") {
+        // The rules first: a request that comes meanwhile is decided by them.
+        let app = match waiting(handle, Some(id)).await {
+            Ok(found) => found.first().map(|it| it.app_number.to_string()).unwrap_or_default(),
+            Err(error) => return site.notice(StatusCode::CONFLICT, &error.to_string()),
+        };
+        let lifetime = match remember {
+            Some(remember) => remember.lifetime,
+            None => Some(ALL_LIFETIME),
+        };
+        if let Err(error) = handle.call(Command::GrantRequested { app, lifetime }).await {
+            return site.notice(StatusCode::CONFLICT, &error.to_string());
+        }
+    }
+    let (command, then) = match decision {
+        Some("all") => (Command::Approve { id, remember: None }, "/allowed"),
         Some("allow") => (Command::Approve { id, remember }, "/allowed"),
         Some("deny") => (Command::Deny { id, remember }, "/denied"),
         _ => return malformed(),

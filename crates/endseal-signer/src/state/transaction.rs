@@ -93,6 +93,14 @@ impl<'s> StateTransaction<'s> {
         self.put_settings(Settings { relays, ..self.state.settings.clone() })
     }
 
+    /// Refuses requests that are encrypted with NIP-04, or accepts them.
+    ///
+    /// # Errors
+    /// [`StateError`] if the settings cannot be written.
+    pub fn refuse_nip04(&mut self, refuses_nip04: bool) -> Result<(), StateError> {
+        self.put_settings(Settings { refuses_nip04, ..self.state.settings.clone() })
+    }
+
     /// Adds a user with an encrypted key.
     ///
     /// # Errors

@@ -41,8 +41,25 @@ fn table(apps: &[AppView]) -> String {
             line.push_str(if at == 0 { "  claims to be " } else { ", " });
             line.push_str(&printable(claim));
         }
+        if app.legacy {
+            line.push_str("  encrypts with NIP-04");
+        }
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", line.trim_end());
+        let asks: Vec<_> = app.requested.iter().map(|it| printable(it).to_string()).collect();
+        if !asks.is_empty() {
+            let _ = writeln!(text, "{:numbers$}    asks for {}", "", asks.join(", "));
+        }
+        let others: Vec<_> =
+            app.not_understood.iter().map(|it| printable(it).to_string()).collect();
+        if !others.is_empty() {
+            let _ = writeln!(
+                text,
+                "{:numbers$}    asks for what is no rule: {}",
+                "",
+                others.join(", ")
+            );
+        }
         for rule in &app.rules {
             let _ = writeln!(text, "{:numbers$}    {:>3} {}", "", rule.number, rules::line(rule));
         }
@@ -78,6 +95,9 @@ fn app_json(app: &AppView) -> Value {
         ("client", app.client.as_deref().into()),
         ("claimed_name", app.claimed_name.as_str().into()),
         ("claimed_url", app.claimed_url.as_str().into()),
+        ("legacy", app.legacy.into()),
+        ("requested", app.requested.clone().into()),
+        ("not_understood", app.not_understood.clone().into()),
         ("made", date(app.made).into()),
         ("expires", app.expires.map(date).into()),
         ("relays", app.relays.clone().into()),
@@ -114,6 +134,9 @@ mod tests {
             client: None,
             claimed_name: String::new(),
             claimed_url: String::new(),
+            legacy: false,
+            requested: Vec::new(),
+            not_understood: Vec::new(),
             made: 0,
             expires: None,
             relays: Vec::new(),
@@ -136,10 +159,15 @@ mod tests {
         second.claimed_name = "x\ny".to_owned();
         second.claimed_url = "https://a.example".to_owned();
         second.state = AppState::LoggedOut;
+        second.legacy = true;
+        second.requested = vec!["sign:1".to_owned(), "nip44_encrypt".to_owned()];
+        second.not_understood = vec!["sign_event:\u{1b}".to_owned()];
         let expected = [
             " 1  mail    paired",
             "        1 allow sign:1, used 3 of 10, 2/1h, until 1970-01-02T00:00:00Z",
-            "12  a\u{fffd}[2J\u{fffd}  logged out  claims to be x\u{fffd}y, https://a.example",
+            "12  a\u{fffd}[2J\u{fffd}  logged out  claims to be x\u{fffd}y, https://a.example  encrypts with NIP-04",
+            "      asks for sign:1, nip44_encrypt",
+            "      asks for what is no rule: sign_event:\u{fffd}",
             "      no rules: nothing is allowed",
         ];
         assert_eq!(table(&[app(1, "mail", vec![rule]), second]), expected.join("\n") + "\n");

@@ -14,7 +14,7 @@ use crate::json;
 ///
 /// Rules that deny come before those that allow, and those before rules that ask.
 #[derive(clap::Args, Debug)]
-#[group(id = "change", required = true, multiple = true, args = ["allow", "deny", "ask", "remove"])]
+#[group(id = "change", required = true, multiple = true, args = ["allow", "deny", "ask", "remove", "requested"])]
 pub(super) struct Args {
     /// Name or number of the app
     app: String,
@@ -25,8 +25,13 @@ pub(super) struct Args {
     /// The rules expire after this time [default: never]
     #[arg(long = "for", value_name = "TIME", value_parser = rules::lifetime())]
     lifetime: Option<Duration>,
+    /// Allow what the app asks for, as endseal signer apps shows it
+    ///
+    /// Log-ins and tokens, which need a place, are asked for each time.
+    #[arg(long, conflicts_with_all = ["allow", "deny", "ask"])]
+    requested: bool,
     /// Remove the rule with this number
-    #[arg(long, value_name = "N", conflicts_with_all = ["allow", "deny", "ask", "lifetime"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["allow", "deny", "ask", "lifetime", "requested"])]
     remove: Option<u32>,
 }
 
@@ -36,8 +41,14 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let Reply::Done = access::ask(command, ctx)? else { return Err(access::unexpected()) };
         return Ok(outcome(format!("rule {rule} is removed"), Vec::new(), Some(rule)));
     }
-    let grants = args.rules.grants(&args.limits, args.lifetime);
-    let reply = access::ask(Command::Grant { app: args.app, grants }, ctx)?;
+    let command = if args.requested {
+        let lifetime = args.lifetime.map(|it| it.as_secs());
+        Command::GrantRequested { app: args.app, lifetime }
+    } else {
+        let grants = args.rules.grants(&args.limits, args.lifetime);
+        Command::Grant { app: args.app, grants }
+    };
+    let reply = access::ask(command, ctx)?;
     let Reply::Granted(rules) = reply else { return Err(access::unexpected()) };
     let numbers: Vec<_> = rules.iter().map(ToString::to_string).collect();
     let noun = if rules.len() == 1 { "rule" } else { "rules" };

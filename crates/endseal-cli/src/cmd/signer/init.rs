@@ -19,6 +19,9 @@ pub(super) struct Args {
     /// Relay over which apps reach the signer; repeatable
     #[arg(long, value_name = "URL")]
     relay: Vec<String>,
+    /// Refuse clients that encrypt with NIP-04, which authenticates nothing, by an error
+    #[arg(long)]
+    no_nip04: bool,
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -40,6 +43,11 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             .because(&error)
             .hint("name them with: endseal signer run --relay URL")
     })?;
+    if args.no_nip04 {
+        signer
+            .refuse_nip04(ctx.now / 1000)
+            .map_err(|error| Failure::of(Kind::Environment, &error))?;
+    }
     let path = directory.display().to_string();
     let json = json::object([("signer", path.clone().into())]);
     Ok(Outcome::done(format!("signer in '{path}'; next: endseal signer import"), json))

@@ -79,6 +79,9 @@ fn text(it: &WaitingView, now: u64) -> String {
     if it.tag_count > it.tags.len() {
         line("", &format!("{} tags in all: endseal signer waiting {}", it.tag_count, it.id));
     }
+    if !it.requested.is_empty() {
+        line("asks for", &it.requested.join(", "));
+    }
     line("remember", &it.rule);
     line("refused", &format!("in {} s without a decision", it.seconds));
     text
@@ -103,6 +106,7 @@ fn json_of(it: &WaitingView) -> Value {
         ("created_at", it.created_at.map(|it| time::rfc3339(it.saturating_mul(1000))).into()),
         ("tags", it.tags.iter().map(|tag| Value::from(tag.clone())).collect()),
         ("tag_count", it.tag_count.into()),
+        ("requested", it.requested.clone().into()),
         ("rule", it.rule.as_str().into()),
         ("seconds", it.seconds.into()),
     ])
@@ -132,6 +136,7 @@ mod tests {
             created_at: Some(1),
             tags: vec![vec!["p".to_owned(), "a\nb".to_owned()]],
             tag_count: 3,
+            requested: vec!["sign:1".to_owned(), "nip44_encrypt".to_owned()],
             rule: "sign:1".to_owned(),
             seconds: 52,
         };
@@ -145,6 +150,7 @@ mod tests {
             900 characters in all: endseal signer waiting 3\n    \
             tag      'p' 'a\u{fffd}b'\n             \
             3 tags in all: endseal signer waiting 3\n    \
+            asks for sign:1, nip44_encrypt\n    \
             remember sign:1\n    \
             refused  in 52 s without a decision\n";
         assert_eq!(text(&waiting, 7_201), expected);

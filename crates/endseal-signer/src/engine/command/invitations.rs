@@ -4,10 +4,11 @@ use base16ct::lower::encode_string as hex;
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{
-    Bunker, ConnectSecret, MAX_NAME as SHOWN, MAX_URI, NostrConnect, sanitise,
+    Bunker, ConnectSecret, MAX_NAME as SHOWN, MAX_URI, NostrConnect, is_invisible, sanitise,
 };
 use endseal_nostr::key::{self, PublicKey, SecretKey};
 use endseal_nostr::policy::Pattern;
+use unicode_security::confusable_detection::skeleton;
 
 use super::rules::patterns;
 use super::{Outcome, addresses};
@@ -17,7 +18,7 @@ use crate::engine::{self, entry_of, is_live};
 use crate::error::{StateError, StateLimit};
 use crate::records::app::App;
 use crate::records::line::Matter;
-use crate::state::MAX_RULES;
+use crate::state::{AppRules, MAX_RULES};
 use crate::text::{BoundedText, MAX_NAME};
 
 impl Batch<'_> {
@@ -94,6 +95,7 @@ impl Batch<'_> {
         if let Some(name) = client.metadata.name {
             app.claimed_name = BoundedText::cut(&sanitise(name, SHOWN).to_string());
         }
+        app.set_wishes(client.permissions.as_str());
         // The relays were checked above and are at most eight.
         let _ = app.set_relays(relays);
         if let Err(error) = self.add(app, Matter::AppConnected, &patterns)? {
@@ -160,14 +162,7 @@ impl<'w> Wish<'w> {
         if self.name.is_empty() || BoundedText::<64>::new(self.name).is_err() {
             return Err(CommandError::Invalid("a name has 1 to 64 bytes".to_owned()));
         }
-        if self.name.parse::<u32>().is_ok() || self.name.chars().any(char::is_control) {
-            let cause = "a name must not be a number or have control characters";
-            return Err(CommandError::Invalid(cause.to_owned()));
-        }
-        let mut live = batch.transaction.apps().filter(|it| is_live(it));
-        if live.any(|it| it.app().name.as_str() == self.name) {
-            return Err(CommandError::NameTaken(self.name.to_owned()));
-        }
+        check_name(self.name, batch.transaction.apps().filter(|it| is_live(it)))?;
         Ok((self.user(batch)?, patterns(self.grants, batch.now)?))
     }
 
@@ -189,11 +184,37 @@ impl<'w> Wish<'w> {
     }
 }
 
-/// Turns a client's claimed name into a valid app name: cut to the maximum length, and not a
-/// number.
+/// Checks the name of an app that is to be added: a person tells apps apart by it.
+pub(super) fn check_name<'a>(
+    name: &str,
+    mut others: impl Iterator<Item = &'a AppRules>,
+) -> Result<(), CommandError> {
+    let invalid = |cause: &str| Err(CommandError::Invalid(cause.to_owned()));
+    if name.parse::<u32>().is_ok() || name.chars().any(char::is_control) {
+        return invalid("a name must not be a number or have control characters");
+    }
+    if name.trim() != name || name.chars().any(is_invisible) {
+        return invalid("a name must not have letters that cannot be seen");
+    }
+    let seen = appearance(name);
+    match others.find(|it| appearance(it.app().name.as_str()) == seen) {
+        None => Ok(()),
+        Some(other) => Err(CommandError::NameTaken(other.app().name.as_str().to_owned())),
+    }
+}
+
+/// Returns the same text for names that look alike: their skeleton (UTS 39) in lower case.
+fn appearance(name: &str) -> String {
+    skeleton(&skeleton(name).collect::<String>().to_lowercase()).collect()
+}
+
+/// Turns a client's claimed name into a valid app name: cut to the maximum length, not a number,
+/// and without letters that cannot be seen.
 pub(super) fn valid_name(claimed: &str) -> String {
     let prefix = if claimed.parse::<u32>().is_ok() { "app " } else { "" };
-    BoundedText::<MAX_NAME>::cut(&format!("{prefix}{claimed}")).as_str().to_owned()
+    let seen: String = claimed.chars().filter(|single| !is_invisible(*single)).collect();
+    let name = BoundedText::<MAX_NAME>::cut(&format!("{prefix}{}", seen.trim()));
+    name.as_str().trim().to_owned()
 }
 
 fn fresh_id(random: &mut impl endseal_crypto::random::Random) -> Option<[u8; 16]> {

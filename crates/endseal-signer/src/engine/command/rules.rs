@@ -5,7 +5,7 @@ use endseal_nostr::policy::{Effect, MAX_SCOPE_LIFETIME, Pattern, Rate, Rule, par
 use super::{Outcome, find};
 use crate::control::{CommandError, Grant, GrantEffect, Reply};
 use crate::engine::batch::{Batch, record};
-use crate::engine::entry_of;
+use crate::engine::{entry_of, wishes};
 use crate::error::StateError;
 use crate::records::line::Matter;
 use crate::text::BoundedText;
@@ -22,6 +22,34 @@ impl Batch<'_> {
             }
             Err(error) => Ok(Err(error)),
         }
+    }
+
+    /// Adds rules for what the client of an app asks for.
+    pub(super) fn grant_requested(
+        &mut self,
+        name: &str,
+        lifetime: Option<u64>,
+    ) -> Result<Outcome, StateError> {
+        let (transport, wanted) = match find(self.transaction.apps(), name) {
+            Ok(entry) => {
+                (entry.app().record_name(), wishes::rules(entry.app()).collect::<Vec<_>>())
+            }
+            Err(error) => return Ok(Err(error)),
+        };
+        let of = |effect| Grant { effect, rules: String::new(), lifetime, uses: None, rate: None };
+        let (allow, ask) = (of(GrantEffect::Allow), of(GrantEffect::Ask));
+        let now = self.now;
+        let is_valid = |it: &&Rule| it.expires.is_none_or(|expires| expires > now);
+        let present = self.rules(&transport);
+        let present: Vec<_> = present.iter().filter(is_valid).map(Rule::pattern).collect();
+        let missing = wanted.iter().filter(|it| !present.contains(it));
+        let patterns = missing.map(|pattern| {
+            // A log-in or a token needs its place, which the client does not name.
+            let is_rule = rule_of(pattern, &allow, 1, self.now).check().is_ok();
+            (*pattern, if is_rule { &allow } else { &ask })
+        });
+        let patterns: Vec<_> = patterns.collect();
+        Ok(self.add_rules(&transport, &patterns)?.map(Reply::Granted))
     }
 
     pub(super) fn add_rules(

@@ -141,24 +141,60 @@ fn relays_have_a_log_in_of_apps_that_did_not_end() {
     assert_eq!(authors, [invited, paired.signer.to_bytes()]);
 }
 
-#[test]
-fn nip04_is_refused_in_nip04() {
-    let mut world = World::new();
-    let client = world.paired("old", Vec::new());
+/// Sends a request that is encrypted with NIP-04. Returns the answer, which is encrypted so, too.
+fn ask_by_nip04(world: &mut World, client: &Client, request: &str) -> Option<serde_json::Value> {
     let key = nip04::Key::new(client.key.secret_key(), &client.signer);
-    let request = "{\"id\":\"r1\",\"method\":\"ping\",\"params\":[]}";
     let mut content = vec![0; nip04::content_len(request.len())];
     let content = key.encrypt(request.as_bytes(), &[3; 16], &mut content).unwrap();
     let event = client.sign(world.now, content);
     let outgoing = world.engine.arrive(world.now, &mut [event.into_bytes()]);
-    let event = endseal_nostr::event::Event::parse(&outgoing[0].event.json).unwrap();
+    let event = endseal_nostr::event::Event::parse(&outgoing.first()?.event.json).unwrap();
     let mut content = event.content.to_string().into_bytes();
     let plaintext = key.decrypt(&mut content).unwrap();
-    let answer: serde_json::Value = serde_json::from_slice(plaintext).unwrap();
-    assert_eq!(answer["id"], "r1");
-    assert_eq!(answer["error"], "NIP-04 is not accepted here: encrypt requests with NIP-44");
+    Some(serde_json::from_slice(plaintext).unwrap())
+}
+
+const PING: &str = "{\"id\":\"r1\",\"method\":\"ping\",\"params\":[]}";
+
+fn connect(secret: &str) -> String {
+    format!("{{\"id\":\"r1\",\"method\":\"connect\",\"params\":[\"\",\"{secret}\"]}}")
+}
+
+#[test]
+fn a_client_is_answered_in_its_encryption() {
+    let mut world = World::new();
+    let uri = world.invite("old", allow("sign"));
+    let client = Client::of_bunker(&uri);
+    assert_eq!(ask_by_nip04(&mut world, &client, &connect("wrong")), None);
+    let answer = ask_by_nip04(&mut world, &client, &connect(&client.secret)).unwrap();
+    assert_eq!((&answer["id"], &answer["result"]), (&"r1".into(), &"ack".into()));
+    assert!(world.apps()[0].legacy);
+    let sign = serde_json::json!({"id": "r2", "method": "sign_event", "params": [note(1, "x")]});
+    let answer = ask_by_nip04(&mut world, &client, &sign.to_string()).unwrap();
+    assert!(answer["result"].as_str().unwrap().contains("\"sig\""), "{answer}");
+    // Where it follows to NIP-44, so does the signer, and back.
+    assert_eq!(world.call(&client, "ping", &[]), Answer::result("pong"));
+    assert!(!world.apps()[0].legacy);
+    assert_eq!(ask_by_nip04(&mut world, &client, PING).unwrap()["result"], "pong");
+}
+
+#[test]
+fn a_strict_signer_refuses_nip04_in_nip04() {
+    let mut world = World::new();
+    assert!(world.engine.refuse_nip04(world.now).is_ok());
+    let uri = world.invite("older", Vec::new());
+    let invited = Client::of_bunker(&uri);
+    let refusal = "NIP-04 is not accepted here: encrypt requests with NIP-44";
+    // The right secret is not spent by it.
+    let answer = ask_by_nip04(&mut world, &invited, &connect(&invited.secret)).unwrap();
+    assert_eq!((&answer["id"], &answer["error"]), (&"r1".into(), &refusal.into()));
+    let event = invited.connect(world.now);
+    assert_eq!(world.send(&invited, &event), [Answer::result("ack")]);
+    let answer = ask_by_nip04(&mut world, &invited, PING).unwrap();
+    assert_eq!((&answer["id"], &answer["error"]), (&"r1".into(), &refusal.into()));
+    assert!(!world.apps()[0].legacy);
     // A NIP-04 request of an unknown sender gets no response at all.
-    let unknown_sender = Client::new(50, client.signer, "");
+    let unknown_sender = Client::new(50, invited.signer, "");
     let event =
         unknown_sender.sign(world.now, "AAAAAAAAAAAAAAAAAAAAAA==?iv=AAAAAAAAAAAAAAAAAAAAAA==");
     assert!(world.engine.arrive(world.now, &mut [event.into_bytes()]).is_empty());

@@ -57,6 +57,41 @@ fn the_first_parameter_and_claims_decide_nothing() {
 }
 
 #[test]
+fn wishes_are_shown_and_granted_by_a_command_alone() {
+    let mut world = World::new();
+    let uri = world.invite("web", Vec::new());
+    let client = Client::of_bunker(&uri);
+    let wishes = "sign_event:1,ping,nip44_encrypt,sign_event:all,,sign_event:22242,sign_event:1";
+    let connect = |world: &World, id: &str, wishes: &str| {
+        client.request(world.now, id, "connect", &["", &client.secret, wishes])
+    };
+    let event = connect(&world, "r1", wishes);
+    assert_eq!(world.send(&client, &event), [Answer::result("ack")]);
+    let app = world.apps().remove(0);
+    assert_eq!(app.requested, ["sign:1", "nip44_encrypt", "sign:22242"]);
+    assert_eq!(app.not_understood, ["sign_event:all"]);
+    assert!(app.rules.is_empty());
+    let granted = |world: &mut World| {
+        let command = Command::GrantRequested { app: "web".to_owned(), lifetime: Some(60) };
+        let Ok(Reply::Granted(numbers)) = world.command(command) else { panic!() };
+        numbers
+    };
+    assert_eq!(granted(&mut world), [1, 2, 3]);
+    let rules = world.apps().remove(0).rules;
+    let shown: Vec<_> = rules.iter().map(|it| (it.effect, it.text.as_str())).collect();
+    let (allow, ask) = (GrantEffect::Allow, GrantEffect::Ask);
+    // A log-in needs its relay.
+    assert_eq!(shown, [(allow, "sign:1"), (allow, "nip44_encrypt"), (ask, "sign:22242")]);
+    assert!(rules.iter().all(|it| it.expires == Some(world.now + 60)));
+    assert!(granted(&mut world).is_empty());
+    // The wishes of the last log-in count; those that are too long are cut at a comma.
+    let long = format!("sign_event:7,{}", "x".repeat(2_000));
+    let event = connect(&world, "r2", &long);
+    assert_eq!(world.send(&client, &event).remove(0).result.as_deref(), Some("ack"));
+    assert_eq!(world.apps()[0].requested, ["sign:7"]);
+}
+
+#[test]
 fn an_invitation_and_an_app_expire() {
     let mut world = World::new();
     let uri = world.invite("late", Vec::new());
@@ -296,5 +331,35 @@ fn a_client_is_greeted_until_its_first_request_for_ten_minutes_at_most() {
         }
         assert!(world.engine.greet(at, &transport).is_none(), "{name}");
         assert!(world.engine.greet(NOW, &transport).is_none(), "{name}");
+    }
+}
+
+#[test]
+fn no_app_gets_a_name_that_looks_like_anothers() {
+    let mut world = World::new();
+    let _client = world.paired("mail", Vec::new());
+    let invite = |name: &str| Command::Invite {
+        name: name.to_owned(),
+        user: None,
+        grants: Vec::new(),
+        lifetime: None,
+        invitation: 3_600,
+        relays: Vec::new(),
+    };
+    for name in ["Mail", "m\u{430}il", "ma\u{456}l", "mai1", "\u{ff4d}ail", "mail"] {
+        let refused = world.command(invite(name)).err();
+        assert!(matches!(refused, Some(CommandError::NameTaken(_))), "{name}: {refused:?}");
+    }
+    for invisible in
+        "\u{200b}\u{ad}\u{2060}\u{feff}\u{e0061}\u{115f}\u{a0}\u{2028}\u{202e}\u{200d}\u{fe0f} "
+            .chars()
+    {
+        for name in [format!("mail{invisible}"), format!("{invisible}x")] {
+            let refused = world.command(invite(&name)).err();
+            assert!(matches!(refused, Some(CommandError::Invalid(_))), "{name:?}: {refused:?}");
+        }
+    }
+    for name in ["mails", "e mail", "почта", "メール", "mail 2"] {
+        assert!(world.command(invite(name)).is_ok(), "{name}");
     }
 }

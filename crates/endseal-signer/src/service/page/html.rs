@@ -108,15 +108,31 @@ pub(super) fn request(site: &Site, it: &WaitingView, token: &str, now: u64) -> R
              <option value=\"600\">10 minutes</option><option value=\"86400\">a day</option>{longer}\
              </select></p>\
              <p><button name=\"decision\" value=\"deny\">Deny</button>\
-             <button name=\"decision\" value=\"allow\">Allow</button></p></form>\
+             <button name=\"decision\" value=\"allow\">Allow</button></p>{all}</form>\
              <p>It is denied in {seconds} s if you do not decide.</p>\
              <p><a href=\"/\">All waiting requests</a></p>",
             id = it.id,
             rule = Escaped(&it.rule),
             seconds = it.seconds,
+            all = all_requested(it),
         ),
     );
     site.document(&words::asks(it), &body).response(StatusCode::OK)
+}
+
+/// Returns the button that allows all that the app asks for, if it asks for anything.
+fn all_requested(it: &WaitingView) -> String {
+    if it.requested.is_empty() {
+        return String::new();
+    }
+    let rules: Vec<_> = it.requested.iter().map(|it| Escaped(it).to_string()).collect();
+    format!(
+        "<p>{} asks for all of these: <code>{}</code></p>\
+         <p><button name=\"decision\" value=\"all\">Allow all that it asks for</button> for the time above, or \
+         for 30 days</p>",
+        Escaped(&it.app),
+        rules.join("</code> <code>")
+    )
 }
 
 /// Returns a public key as `npub`, or as it is if it is none.
