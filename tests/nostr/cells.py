@@ -39,7 +39,7 @@ class Results:
             "error that it had to get. *late*: the same, after ten seconds; *no* and *–*: the library does not do",
             "it; see below. Empty: not tried. `ms` is the slowest answer of the cell, with the library's own",
             "delays. Older clients that encrypt requests by NIP-04 (NDK 2.18, nostr-tools 2.7.2) are tested by",
-            "`test_legacy.py`; clients that take the bunker's key for the user's (nostr-login) cannot sign.",
+            "`test_legacy.py`; clients that take the bunker's key for the user's (nostr-login) need `--as-user-key`.",
             "",
             f"{signer}; {', '.join(relays)}; {', '.join(versions)}. {machine()}.",
             "",

@@ -84,9 +84,9 @@ class Endseal:
         """A link that signs a browser in."""
         return self.signer("sign-in")["url"]
 
-    def invite(self, name, allow, ask=()):
+    def invite(self, name, allow, ask=(), options=()):
         words = [[option, ",".join(of)] for option, of in (("--allow", allow), ("--ask", ask)) if of]
-        said = self.signer("invite", name, *sum(words, []), "--for", "30d")
+        said = self.signer("invite", name, *sum(words, []), *options, "--for", "30d")
         return next(it for it in said.values() if str(it).startswith("bunker://"))
 
     def connect(self, uri, name, allow):

@@ -48,7 +48,7 @@ use crate::records::app::{App, AppState, Flow};
 use crate::records::line::{LogEntry, Matter};
 use crate::records::settings::Settings;
 use crate::signer_store::SignerStore;
-use crate::state::AppRules;
+use crate::state::{AppRules, State};
 
 /// Maximum number of cached conversations between user keys and peers.
 const USER_CONVERSATIONS: usize = 256;
@@ -171,10 +171,11 @@ impl Engine {
     fn refuse_unrecorded(&mut self, now: u64, json: &mut [u8]) -> Option<Outgoing> {
         let Self { store, parts, .. } = self;
         let incoming = Incoming::read(json).ok()?;
-        let app = store.state().app(incoming.recipient())?.app();
+        let app = addressed(store.state(), incoming.recipient(), incoming.author())?.app();
         let client = app.client().filter(|it| it.to_bytes() == *incoming.author())?;
         let verified = incoming.verify().ok()?;
-        let conversation = answer::conversation(&mut parts.app_conversations, app, client);
+        let key = address_key(&parts.keys, app)?;
+        let conversation = answer::conversation(&mut parts.app_conversations, key, client);
         let request = verified.open(conversation).ok()?.request().ok()?;
         answer::refuse(app, request.id, Refusal::Unrecorded, parts, now)
     }
@@ -221,14 +222,16 @@ impl Engine {
         now: u64,
     ) -> Vec<SignedEvent> {
         let Self { store, parts, .. } = self;
-        let apps = keys.iter().filter_map(|key| store.state().app(key));
-        apps.filter(|app| is_live(app))
-            .filter_map(|app| {
-                let mut aux = [0; 32];
-                parts.random.fill(&mut aux).ok()?;
-                Some(endseal_relay::auth::sign(challenge, relay, app.app().transport(), now, &aux))
-            })
-            .collect()
+        let Parts { keys: users, random, .. } = parts;
+        let key = |address: &[u8; 32]| {
+            let mut apps = store.state().apps().filter(|app| is_live(app));
+            let app = apps.find(|app| app.app().address() == *address)?;
+            let mut aux = [0; 32];
+            random.fill(&mut aux).ok()?;
+            let key = address_key(users, app.app())?;
+            Some(endseal_relay::auth::sign(challenge, relay, key, now, &aux))
+        };
+        keys.iter().filter_map(key).collect()
     }
 
     /// Returns all transport keys with their relays, or `None` if they did not change since the
@@ -242,7 +245,7 @@ impl Engine {
             let app = entry.app();
             let named: Vec<_> = app.relays().iter().map(|it| it.as_str().to_owned()).collect();
             let is_foreign = matches!(app.flow(), Flow::NostrConnect);
-            let transport = app.record_name();
+            let transport = app.address();
             let mut all = Vec::new();
             all.push(Subscription { transport, relays: own.clone(), is_foreign: false });
             if !named.is_empty() && named != own {
@@ -268,12 +271,13 @@ impl Engine {
         let Self { store, parts, .. } = self;
         let len = json.len();
         let incoming = Incoming::read_long(json).ok()?;
-        let app = store.state().app(incoming.recipient())?.app();
+        let app = addressed(store.state(), incoming.recipient(), incoming.author())?.app();
         let client = app.client().filter(|it| it.to_bytes() == *incoming.author())?;
         let is_answered = is_fresh(incoming.created_at(), now, store.state().settings().floor)
-            && parts.verifications.take(incoming.recipient(), len, parts.clock.now());
+            && parts.verifications.take(&app.record_name(), len, parts.clock.now());
         let verified = incoming.verify().ok().filter(|_| is_answered)?;
-        let conversation = answer::conversation(&mut parts.app_conversations, app, client);
+        let key = address_key(&parts.keys, app)?;
+        let conversation = answer::conversation(&mut parts.app_conversations, key, client);
         let request = verified.open(conversation).ok()?.request().ok()?;
         parts.metrics.request(request.method.name(), Outcome::Failed);
         answer::refuse(app, request.id, CallError::Length.into(), parts, now)
@@ -383,6 +387,33 @@ impl Engine {
 /// Returns the signing key of an app's user, or `None` if the signer is locked.
 fn user_key<'k>(keys: &'k Option<SigningKeys>, app: &App) -> Option<&'k SigningKey> {
     keys.as_ref()?.get(app.user())
+}
+
+/// Returns the key by which the client of an app reaches the signer, or `None` if it is the user's
+/// and the signer is locked.
+fn address_key<'k>(keys: &'k Option<SigningKeys>, app: &'k App) -> Option<&'k SigningKey> {
+    if app.is_at_user_key { user_key(keys, app) } else { Some(app.transport()) }
+}
+
+/// Returns the app to which an event is addressed. Several can have one address, the user's key:
+/// the one of this author, else one that waits for a client.
+fn addressed<'s>(
+    state: &'s State,
+    recipient: &[u8; 32],
+    author: &[u8; 32],
+) -> Option<&'s AppRules> {
+    if let Some(entry) = state.app(recipient)
+        && !entry.app().is_at_user_key
+    {
+        return Some(entry);
+    }
+    let rank = |entry: &&AppRules| match entry.app().client() {
+        Some(client) if client.to_bytes() == *author => 2 + u8::from(is_live(entry)),
+        Some(_) => 0,
+        None => 1,
+    };
+    let at_key = state.apps().filter(|it| it.app().address() == *recipient);
+    at_key.max_by_key(rank)
 }
 
 /// Returns true if the app was neither revoked nor logged out. An app that has only expired counts

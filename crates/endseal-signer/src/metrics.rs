@@ -65,8 +65,10 @@ pub(crate) enum Ignored {
     Signature,
     /// The content cannot be decrypted.
     Encryption,
-    /// The content of a client that is not paired is encrypted with NIP-04.
+    /// The content of a client that is not paired is encrypted with NIP-04, which is refused.
     Nip04,
+    /// The app is reached by the user's key, and the signer is locked.
+    Locked,
     /// The content has no request with an id.
     NoRequest,
     /// A client that is not paired does not present the secret of the invitation.
@@ -81,7 +83,7 @@ pub(crate) enum Ignored {
 impl Ignored {
     /// Number of causes.
     pub(crate) const COUNT: usize = Self::ALL.len();
-    const ALL: [(Self, &'static str); 12] = [
+    const ALL: [(Self, &'static str); 13] = [
         (Self::Shape, "shape"),
         (Self::Size, "size"),
         (Self::UnknownSender, "unknown-sender"),
@@ -90,6 +92,7 @@ impl Ignored {
         (Self::Signature, "signature"),
         (Self::Encryption, "encryption"),
         (Self::Nip04, "nip04"),
+        (Self::Locked, "locked"),
         (Self::NoRequest, "no-request"),
         (Self::Secret, "secret"),
         (Self::Stale, "stale"),

@@ -75,6 +75,9 @@ pub enum Command {
         invitation: u64,
         /// Relays of the app. An empty list stands for the signer's relays.
         relays: Vec<String>,
+        /// Lets the client reach the signer by the user's key, for clients that take one for the
+        /// other. Relays see the user then.
+        as_user_key: bool,
     },
     /// Accepts a client's `nostrconnect://` URI and creates an app for it.
     Connect {
@@ -90,6 +93,8 @@ pub enum Command {
         lifetime: Option<u64>,
         /// Accepts relays at private addresses and unencrypted relays in the URI.
         allow_private: bool,
+        /// Answers the client by the user's key, as in [`Self::Invite`].
+        as_user_key: bool,
     },
     /// Lists the apps with their rules.
     Apps,

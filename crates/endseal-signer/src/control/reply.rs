@@ -159,6 +159,8 @@ pub struct AppView {
     pub claimed_url: String,
     /// True if the client encrypts with NIP-04, which authenticates nothing.
     pub legacy: bool,
+    /// True if the client reaches the signer by the user's key.
+    pub at_user_key: bool,
     /// Rules for the permissions that the client asks for. They grant nothing.
     pub requested: Vec<String>,
     /// Permissions that the client asks for and that are no rules.

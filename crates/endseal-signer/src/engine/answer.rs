@@ -10,23 +10,22 @@ use endseal_nostr::connect::{
     response_len,
 };
 use endseal_nostr::event::Event;
-use endseal_nostr::key::PublicKey;
+use endseal_nostr::key::{PublicKey, SigningKey};
 use endseal_nostr::nip04;
 use endseal_nostr::nip44::Conversation;
 use endseal_relay::auth::SignedEvent;
 
-use super::{APP_CONVERSATIONS, MAX_EVENT, Outgoing, Parts, buffer, fresh};
+use super::{APP_CONVERSATIONS, MAX_EVENT, Outgoing, Parts, address_key, buffer, fresh};
 use crate::records::app::App;
 
 /// Returns the cached conversation of an app with its client, and creates it if it is missing.
 pub(super) fn conversation<'c>(
     cache: &'c mut endseal_nostr::nip44::Cache<APP_CONVERSATIONS>,
-    app: &App,
+    key: &SigningKey,
     client: &PublicKey,
 ) -> &'c Conversation {
-    let transport = app.transport();
-    let make = || Conversation::new(transport.secret_key(), client);
-    cache.get_or_insert_with(transport.public_key(), client, make)
+    let make = || Conversation::new(key.secret_key(), client);
+    cache.get_or_insert_with(key.public_key(), client, make)
 }
 
 /// Writes a response to the client of an app. A response that is too large for a relay is replaced
@@ -89,12 +88,13 @@ fn try_write(
     max_event: usize,
 ) -> Result<Option<Outgoing>, RespondError> {
     let Ok((nonce, aux)) = fresh(&mut parts.random) else { return Ok(None) };
-    let own = app.is_legacy.then(|| nip04::Key::new(app.transport().secret_key(), client));
+    let Some(address) = address_key(&parts.keys, app) else { return Ok(None) };
+    let own = app.is_legacy.then(|| nip04::Key::new(address.secret_key(), client));
     let encryption = match legacy {
         Some(key) => Encryption::Nip04(key),
         None => match &own {
             Some(key) => Encryption::Nip04(key),
-            None => Encryption::Nip44(conversation(&mut parts.app_conversations, app, client)),
+            None => Encryption::Nip44(conversation(&mut parts.app_conversations, address, client)),
         },
     };
     let len = response_len(answer, request_id, &encryption)?;
@@ -102,7 +102,7 @@ fn try_write(
         return Err(RespondError::Length);
     }
     let (mut scratch, mut event) = (buffer(len.scratch), vec![0; len.event]);
-    let keys = ResponseKeys { transport: app.transport(), client, encryption };
+    let keys = ResponseKeys { transport: address, client, encryption };
     let stamp = Stamp { created_at: now, nonce, aux };
     let written = respond(answer, request_id, &keys, &stamp, &mut scratch, &mut event)?.len();
     event.truncate(written);
@@ -113,6 +113,7 @@ fn try_write(
         let request_id = request_id.to_owned();
         parts.sent.note(id, SentAnswer { transport, request_id, len: written });
     }
+    let transport = app.address();
     Ok(Some(Outgoing { transport, event: SignedEvent { id, json: event.into() } }))
 }
 

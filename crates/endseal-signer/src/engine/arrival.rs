@@ -9,11 +9,12 @@ use endseal_nostr::nip04;
 use endseal_nostr::nip44::Conversation;
 
 use super::batch::Batch;
-use super::{answer, entry_of};
+use super::{address_key, addressed, answer, entry_of};
 use crate::error::{StateError, StateLimit};
 use crate::metrics::{Ignored, Outcome};
 use crate::records::app::{App, AppState};
 use crate::records::line::Matter;
+use crate::state::AppRules;
 use crate::text::BoundedText;
 
 /// Metadata of an incoming event: the app it is for, its id and its time.
@@ -45,8 +46,9 @@ impl Batch<'_> {
             UnreadEvent::Length => Ignored::Size,
             _ => Ignored::Shape,
         })?;
-        let transport = *incoming.recipient();
-        let app = self.transaction.app(&transport).ok_or(Ignored::Shape)?.app();
+        let app = addressed(&self.transaction, incoming.recipient(), incoming.author());
+        let app = app.ok_or(Ignored::Shape)?.app();
+        let transport = app.record_name();
         *number = Some(app.number());
         let is_known = match app.client() {
             Some(client) if client.to_bytes() == *incoming.author() => true,
@@ -74,12 +76,13 @@ impl Batch<'_> {
         let (floor, refuses_nip04) = (settings.floor, settings.refuses_nip04);
         let app = self.transaction.app(&transport).ok_or(Ignored::Shape)?.app();
         let author = *verified.author();
-        let legacy = verified.is_nip04().then(|| verified.nip04_key(app.transport().secret_key()));
+        let key = address_key(&self.parts.keys, app).ok_or(Ignored::Locked)?;
+        let legacy = verified.is_nip04().then(|| verified.nip04_key(key.secret_key()));
         let opened = match &legacy {
             Some(key) => verified.open_nip04(key).map_err(|_| Ignored::Encryption)?,
             None => {
                 let conversations = &mut self.parts.app_conversations;
-                let conversation = answer::conversation(conversations, app, &author);
+                let conversation = answer::conversation(conversations, key, &author);
                 verified.open(conversation).map_err(|_| Ignored::Encryption)?
             }
         };
@@ -122,15 +125,15 @@ impl Batch<'_> {
 
     /// Pairs a client that the app does not know yet, if it presents the secret.
     fn meet(&mut self, carrier: &Carrier, verified: Verified<'_>) -> Result<(), Unanswered> {
-        let transport = &carrier.transport;
         let author = *verified.author();
-        let app = self.transaction.app(transport).ok_or(Ignored::Shape)?.app();
-        let legacy = verified.is_nip04().then(|| verified.nip04_key(app.transport().secret_key()));
+        let app = self.transaction.app(&carrier.transport).ok_or(Ignored::Shape)?.app();
+        let key = address_key(&self.parts.keys, app).ok_or(Ignored::Locked)?;
+        let legacy = verified.is_nip04().then(|| verified.nip04_key(key.secret_key()));
         let opened = match &legacy {
             Some(key) => verified.open_nip04(key).map_err(|_| Ignored::Encryption)?,
             None => {
                 // Not cached: unknown senders would evict the conversations of apps.
-                let conversation = Conversation::new(app.transport().secret_key(), &author);
+                let conversation = Conversation::new(key.secret_key(), &author);
                 verified.open(&conversation).map_err(|_| Ignored::Encryption)?
             }
         };
@@ -138,7 +141,16 @@ impl Batch<'_> {
         // The secret is checked first. A client that knows it is answered even if its request is
         // malformed.
         let secret = request.params().get(1).and_then(|text| ConnectSecret::new(text).ok());
-        let is_meant = secret.is_some_and(|secret| app.has_secret(&secret));
+        // Several apps that wait can have one address.
+        let is_of = |it: &&App| {
+            it.address() == app.address()
+                && is_invited(it, self.now)
+                && secret.as_ref().is_some_and(|secret| it.has_secret(secret))
+        };
+        let meant = self.transaction.apps().map(AppRules::app).find(is_of);
+        let is_meant = meant.is_some();
+        let transport = &meant.map_or(carrier.transport, App::record_name);
+        let carrier = &Carrier { transport: *transport, ..*carrier };
         let settings = self.transaction.settings();
         let (floor, refuses_nip04) = (settings.floor, settings.refuses_nip04);
         if request.method != Method::Connect || !is_meant {

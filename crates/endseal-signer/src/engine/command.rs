@@ -96,11 +96,12 @@ impl Engine {
 impl Batch<'_> {
     fn command(&mut self, command: Command) -> Result<Outcome, StateError> {
         match command {
-            Command::Invite { name, user, grants, lifetime, invitation, relays } => {
-                let wish = Wish { name: &name, user: user.as_deref(), grants: &grants, lifetime };
+            Command::Invite { name, user, grants, lifetime, invitation, relays, as_user_key } => {
+                let user = user.as_deref();
+                let wish = Wish { name: &name, user, grants: &grants, lifetime, as_user_key };
                 self.invite(&wish, invitation, &relays)
             }
-            Command::Connect { uri, name, user, grants, lifetime, allow_private } => {
+            Command::Connect { uri, name, user, grants, lifetime, allow_private, as_user_key } => {
                 let mut buffer = Zeroizing::new(vec![0; MAX_URI]);
                 let parsed = ConnectUri::parse(uri.expose_secret(), &mut buffer);
                 let client = match parsed {
@@ -113,7 +114,8 @@ impl Batch<'_> {
                 };
                 let claimed = client.metadata.name.map(|it| sanitise(it, SHOWN).to_string());
                 let name = name.or_else(|| claimed.map(|it| valid_name(&it))).unwrap_or_default();
-                let wish = Wish { name: &name, user: user.as_deref(), grants: &grants, lifetime };
+                let user = user.as_deref();
+                let wish = Wish { name: &name, user, grants: &grants, lifetime, as_user_key };
                 self.connect(&wish, &client, allow_private)
             }
             Command::Grant { app, grants } => self.grant(&app, &grants),

@@ -103,6 +103,7 @@ impl World {
             lifetime: None,
             invitation: 3_600,
             relays: Vec::new(),
+            as_user_key: false,
         };
         match self.command(command) {
             Ok(Reply::Invited { uri: Some(uri), .. }) => uri.expose_secret().to_owned(),

@@ -291,6 +291,12 @@ impl App {
         true
     }
 
+    /// Public key by which the client reaches the signer: the user's key or the transport key.
+    #[must_use]
+    pub fn address(&self) -> [u8; 32] {
+        if self.is_at_user_key { self.user.to_bytes() } else { self.record_name() }
+    }
+
     /// Name of the app's record: the transport public key.
     #[must_use]
     pub fn record_name(&self) -> [u8; 32] {

@@ -81,6 +81,7 @@ impl Serving {
             lifetime: None,
             invitation: 60,
             relays: Vec::new(),
+            as_user_key: false,
         };
         let request = Request { command, secret: Zeroizing::new(Vec::new()) };
         let directory = self.directory.path("signer");
@@ -100,6 +101,7 @@ impl Serving {
             grants: Vec::new(),
             lifetime: None,
             allow_private: true,
+            as_user_key: false,
         };
         let request = Request { command, secret: Zeroizing::new(Vec::new()) };
         let directory = self.directory.path("signer");

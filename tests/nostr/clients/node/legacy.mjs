@@ -17,8 +17,7 @@ const libraries = {
     const pointer = await parseBunkerInput(uri);
     const signer = new BunkerSigner(Uint8Array.from(Buffer.from(key, 'hex')), pointer, { pool: new SimplePool() });
     await signer.connect();
-    // `signEvent` takes the key of the bunker for that of the user.
-    return JSON.parse(await signer.sendRequest('sign_event', [JSON.stringify(draft)]));
+    return signer.signEvent(draft);
   },
   async 'ndk-2.18'() {
     const { default: NDK, NDKNip46Signer, NDKPrivateKeySigner } = await import('ndk-2');

@@ -41,6 +41,9 @@ fn table(apps: &[AppView]) -> String {
             line.push_str(if at == 0 { "  claims to be " } else { ", " });
             line.push_str(&printable(claim));
         }
+        if app.at_user_key {
+            line.push_str("  at the user's key");
+        }
         if app.legacy {
             line.push_str("  encrypts with NIP-04");
         }
@@ -96,6 +99,7 @@ fn app_json(app: &AppView) -> Value {
         ("claimed_name", app.claimed_name.as_str().into()),
         ("claimed_url", app.claimed_url.as_str().into()),
         ("legacy", app.legacy.into()),
+        ("at_user_key", app.at_user_key.into()),
         ("requested", app.requested.clone().into()),
         ("not_understood", app.not_understood.clone().into()),
         ("made", date(app.made).into()),
@@ -135,6 +139,7 @@ mod tests {
             claimed_name: String::new(),
             claimed_url: String::new(),
             legacy: false,
+            at_user_key: false,
             requested: Vec::new(),
             not_understood: Vec::new(),
             made: 0,

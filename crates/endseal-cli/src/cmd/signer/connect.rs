@@ -36,6 +36,11 @@ pub(super) struct Args {
     /// The user whose key signs; needed if there are several
     #[arg(long, value_name = "NPUB")]
     user: Option<String>,
+    /// Answer the client by the user's key, as some need (nostr-login, NDK 2)
+    ///
+    /// Relays can then see whose app it is.
+    #[arg(long)]
+    as_user_key: bool,
     /// Accept ws:// relays in the URI beyond this machine and .onion names, too
     ///
     /// To connect to them at private addresses, run needs its --allow-private as well.
@@ -54,6 +59,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         grants: args.rules.grants(&args.limits, args.lifetime),
         lifetime: args.lifetime.map(|it| it.as_secs()),
         allow_private: args.allow_private,
+        as_user_key: args.as_user_key,
         uri: read(args.uri, ctx)?,
     };
     let reply = access::ask_running(command, ctx)?;

@@ -37,6 +37,11 @@ pub(super) struct Args {
     /// The user whose key signs; needed if there are several
     #[arg(long, value_name = "NPUB")]
     user: Option<String>,
+    /// Let the client reach the signer by the user's key, as some need (nostr-login, NDK 2)
+    ///
+    /// Relays can then see whose app it is.
+    #[arg(long)]
+    as_user_key: bool,
     /// Relay of this app instead of those of the signer; repeatable
     #[arg(long, value_name = "URL")]
     relay: Vec<String>,
@@ -58,6 +63,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         lifetime: args.lifetime.map(|it| it.as_secs()),
         invitation: args.valid.as_secs(),
         relays: args.relay,
+        as_user_key: args.as_user_key,
     };
     let mut source = Source::find(ctx)?;
     let path = args.output.filter(|path| path.as_os_str() != DASH);

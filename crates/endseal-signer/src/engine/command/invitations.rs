@@ -44,7 +44,7 @@ impl Batch<'_> {
             Err(error) => return Ok(Err(error)),
         };
         let number = self.transaction.settings().next_app;
-        let signer = transport.public_key();
+        let signer = if wish.as_user_key { user } else { transport.public_key() };
         let until = self.now.saturating_add(invitation.max(1));
         let mut app = App::invite(number, user, transport, &secret, self.now, until);
         wish.fill(&mut app, self.now);
@@ -151,6 +151,7 @@ pub(super) struct Wish<'w> {
     pub(super) user: Option<&'w str>,
     pub(super) grants: &'w [Grant],
     pub(super) lifetime: Option<u64>,
+    pub(super) as_user_key: bool,
 }
 
 impl<'w> Wish<'w> {
@@ -180,6 +181,7 @@ impl<'w> Wish<'w> {
 
     fn fill(&self, app: &mut App, now: u64) {
         app.name = BoundedText::cut(self.name);
+        app.is_at_user_key = self.as_user_key;
         app.expires = self.lifetime.map_or(0, |seconds| now.saturating_add(seconds.max(1)));
     }
 }

@@ -250,6 +250,7 @@ fn an_approval_for_an_expired_app_adds_no_rule() {
         lifetime: Some(30),
         invitation: 20,
         relays: Vec::new(),
+        as_user_key: false,
     };
     let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
     let client = Client::of_bunker(uri.expose_secret());
@@ -290,6 +291,7 @@ fn an_invitation_that_was_refused_is_not_there() {
         lifetime: None,
         invitation: 3_600,
         relays: Vec::new(),
+        as_user_key: false,
     };
     assert!(matches!(world.command(command), Err(CommandError::Limit(_))));
     let Ok(Reply::Apps(apps)) = world.command(Command::Apps) else { panic!() };
@@ -314,6 +316,7 @@ fn a_connection_that_was_refused_is_not_made() {
         grants: allow(&kinds.join(",")),
         lifetime: None,
         allow_private: false,
+        as_user_key: false,
     };
     let reply = world.command(command);
     assert!(matches!(reply, Err(CommandError::Limit(_))), "{:?}", reply.err());

@@ -105,6 +105,7 @@ fn a_clock_that_jumps_a_year_ahead_loses_no_app() {
         lifetime: Some(3_600),
         invitation: 60,
         relays: Vec::new(),
+        as_user_key: false,
     };
     let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
     let short = Client::with_key(uri.expose_secret(), 13);

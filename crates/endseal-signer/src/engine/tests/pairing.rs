@@ -105,6 +105,7 @@ fn an_invitation_and_an_app_expire() {
         lifetime: Some(600),
         invitation: 60,
         relays: Vec::new(),
+        as_user_key: false,
     };
     let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
     let client = Client::of_bunker(uri.expose_secret());
@@ -169,6 +170,7 @@ fn a_clients_uri_is_answered_by_its_secret() {
         grants: allow("sign:1"),
         lifetime: None,
         allow_private,
+        as_user_key: false,
     };
     assert!(matches!(
         world.command(connect("nostrconnect://x", false)),
@@ -228,6 +230,7 @@ fn an_app_without_a_name_has_that_of_its_uri_as_far_as_it_is_one() {
             grants: Vec::new(),
             lifetime: None,
             allow_private: false,
+            as_user_key: false,
         };
         let connected = world.command(command);
         assert!(connected.is_ok(), "{claimed}: {:?}", connected.err());
@@ -252,6 +255,7 @@ fn an_invited_app_is_subscribed_at_the_relays_that_its_uri_names() {
             lifetime: None,
             invitation: 3_600,
             relays: named.iter().map(|it| (*it).to_owned()).collect(),
+            as_user_key: false,
         };
         let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
         let client = Client::of_bunker(uri.expose_secret());
@@ -304,6 +308,7 @@ fn a_client_is_greeted_until_its_first_request_for_ten_minutes_at_most() {
             grants: Vec::new(),
             lifetime: None,
             allow_private: false,
+            as_user_key: false,
         };
         world.command(command).unwrap();
         let transport = world.engine.new_greeting().unwrap();
@@ -345,6 +350,7 @@ fn no_app_gets_a_name_that_looks_like_anothers() {
         lifetime: None,
         invitation: 3_600,
         relays: Vec::new(),
+        as_user_key: false,
     };
     for name in ["Mail", "m\u{430}il", "ma\u{456}l", "mai1", "\u{ff4d}ail", "mail"] {
         let refused = world.command(invite(name)).err();
@@ -362,4 +368,51 @@ fn no_app_gets_a_name_that_looks_like_anothers() {
     for name in ["mails", "e mail", "почта", "メール", "mail 2"] {
         assert!(world.command(invite(name)).is_ok(), "{name}");
     }
+}
+
+/// Clients that take the key of the signer for that of the user: each is its own app all the same.
+#[test]
+fn clients_reach_their_apps_by_the_key_of_the_user() {
+    let mut world = World::new();
+    let invite = |world: &mut World, name: &str, kind: u16| {
+        let command = Command::Invite {
+            name: name.to_owned(),
+            user: None,
+            grants: allow(&format!("sign:{kind}")),
+            lifetime: None,
+            invitation: 3_600,
+            relays: Vec::new(),
+            as_user_key: true,
+        };
+        let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
+        uri.expose_secret().to_owned()
+    };
+    let (notes, chat) = (invite(&mut world, "notes", 1), invite(&mut world, "chat", 4));
+    let (notes, chat) = (Client::with_key(&notes, 20), Client::with_key(&chat, 21));
+    let user = world.apps()[0].user.clone();
+    assert_eq!((notes.signer_hex(), chat.signer_hex()), (user.clone(), user.clone()));
+    let subscriptions = world.engine.new_subscriptions().unwrap();
+    assert!(subscriptions.iter().all(|it| it.transport == notes.signer.to_bytes()));
+    // The secret says which of the apps that wait is meant, whatever their order.
+    for client in [&chat, &notes] {
+        let event = client.connect(world.now);
+        assert_eq!(world.send(client, &event), [Answer::result("ack")]);
+    }
+    let outsider = Client::new(22, notes.signer, &notes.secret);
+    let event = outsider.connect(world.now);
+    assert_eq!(world.send(&outsider, &event), []);
+    let named = |kind| note(kind, "x").replacen('{', &format!("{{\"pubkey\":\"{user}\","), 1);
+    assert!(world.call(&notes, "sign_event", &[&named(1)]).result.is_some());
+    assert!(world.call(&chat, "sign_event", &[&named(4)]).result.is_some());
+    for (client, kind) in [(&notes, 4), (&chat, 1)] {
+        let event = client.request(world.now, "r2", "sign_event", &[&named(kind)]);
+        let answers = world.send(client, &event);
+        assert_eq!(answers[0].error.as_deref(), Some("not allowed"));
+    }
+    // A locked signer cannot read what comes, and says so in its counts.
+    assert!(world.command(Command::Lock).is_ok());
+    let event = notes.request(world.now, "r3", "ping", &[]);
+    assert_eq!(world.send(&notes, &event), []);
+    let ignored = world.status().ignored;
+    assert_eq!(ignored.iter().find(|it| it.cause == "locked").map(|it| it.count), Some(1));
 }

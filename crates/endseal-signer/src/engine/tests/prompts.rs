@@ -175,6 +175,7 @@ fn nothing_is_executed_after_the_end_of_an_app_or_while_the_signer_is_locked() {
         lifetime: Some(30),
         invitation: 60,
         relays: Vec::new(),
+        as_user_key: false,
     };
     let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
     let client = Client::of_bunker(uri.expose_secret());
