@@ -294,6 +294,30 @@ fn rules_are_added_explained_and_removed() {
 }
 
 #[test]
+fn a_use_of_an_app_is_rules_that_are_printed() {
+    let scratch = Scratch::new();
+    let alice = Owner::new(&scratch, RELAY);
+    let ran = alice.run(&["invite", "notes", "--trust", "notes"]).ok();
+    assert!(ran.err.contains("allow sign:1,") && ran.err.contains("ask sign,"), "{}", ran.err);
+    for (app, trust) in [("chat", "chat"), ("full", "full"), ("ask", "ask")] {
+        alice.run(&["invite", app, "--trust", trust]).ok();
+    }
+    for (action, verdicts) in [
+        ("sign:1", ["allow", "allow", "allow", "ask"]),
+        ("sign:13", ["ask", "allow", "ask", "ask"]),
+        ("sign:3", ["ask", "ask", "allow", "ask"]),
+        ("sign:23194", ["ask"; 4]),
+        ("sign:22242:wss://relay.example", ["ask"; 4]),
+    ] {
+        for (app, verdict) in ["notes", "chat", "full", "ask"].iter().zip(verdicts) {
+            assert_eq!(alice.json(&["explain", app, action])["verdict"], verdict, "{app} {action}");
+        }
+    }
+    alice.run(&["grant", "ask", "--trust", "notes"]).ok();
+    assert_eq!(alice.json(&["explain", "ask", "sign:1"])["verdict"], "allow");
+}
+
+#[test]
 fn a_log_in_is_allowed_for_one_relay_and_days() {
     let scratch = Scratch::new();
     let alice = Owner::new(&scratch, RELAY);

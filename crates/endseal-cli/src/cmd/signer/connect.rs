@@ -53,6 +53,7 @@ const MAX_LEN: usize = 8192;
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let has_no_rules = args.rules.is_empty();
+    args.rules.tell(ctx);
     let command = Command::Connect {
         name: args.name,
         user: user(args.user.as_deref())?,

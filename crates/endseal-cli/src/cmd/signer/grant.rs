@@ -14,7 +14,7 @@ use crate::json;
 ///
 /// Rules that deny come before those that allow, and those before rules that ask.
 #[derive(clap::Args, Debug)]
-#[group(id = "change", required = true, multiple = true, args = ["allow", "deny", "ask", "remove", "requested"])]
+#[group(id = "change", required = true, multiple = true, args = ["allow", "deny", "ask", "trust", "remove", "requested"])]
 pub(super) struct Args {
     /// Name or number of the app
     app: String,
@@ -28,10 +28,10 @@ pub(super) struct Args {
     /// Allow what the app asks for, as endseal signer apps shows it
     ///
     /// Log-ins and tokens, which need a place, are asked for each time.
-    #[arg(long, conflicts_with_all = ["allow", "deny", "ask"])]
+    #[arg(long, conflicts_with_all = ["allow", "deny", "ask", "trust"])]
     requested: bool,
     /// Remove the rule with this number
-    #[arg(long, value_name = "N", conflicts_with_all = ["allow", "deny", "ask", "lifetime", "requested"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["allow", "deny", "ask", "trust", "lifetime", "requested"])]
     remove: Option<u32>,
 }
 
@@ -45,6 +45,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let lifetime = args.lifetime.map(|it| it.as_secs());
         Command::GrantRequested { app: args.app, lifetime }
     } else {
+        args.rules.tell(ctx);
         let grants = args.rules.grants(&args.limits, args.lifetime);
         Command::Grant { app: args.app, grants }
     };

@@ -56,6 +56,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let has_no_rules = args.rules.is_empty();
+    args.rules.tell(ctx);
     let command = Command::Invite {
         name: args.name,
         user: user(args.user.as_deref())?,

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use endseal_signer::control::{Grant, GrantEffect, Rate, RuleView};
 
+use crate::ctx::Ctx;
 use crate::duration::{self, SECOND, WEEK};
 use crate::printable::printable;
 use crate::time;
@@ -27,6 +28,40 @@ pub(super) struct Rules {
     /// Let these wait for endseal signer approve or deny; repeatable
     #[arg(long, value_name = "LIST")]
     ask: Vec<String>,
+    /// Rules for what the app is used for; they are printed first
+    #[arg(long, value_name = "USE")]
+    trust: Option<Trust>,
+}
+
+/// Rules for a use of an app. A person is asked for everything else.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// Notes, comments, reactions, reposts, pictures and articles
+    Notes,
+    /// Notes, and private messages
+    Chat,
+    /// Everything but kinds that act elsewhere
+    Full,
+    /// Nothing without being asked
+    Ask,
+}
+
+/// Kinds of notes.
+const NOTES: &str = "sign:1,sign:6,sign:7,sign:16,sign:20-22,sign:1111,sign:9802,sign:30023-30024";
+/// Kinds and methods of private messages.
+const CHAT: &str = "sign:4,sign:13,sign:10050";
+const CIPHERS: &str = "nip44_encrypt,nip44_decrypt,nip04_encrypt,nip04_decrypt";
+
+impl Trust {
+    /// Returns what is allowed, and what is asked for.
+    fn rules(self) -> (String, String) {
+        match self {
+            Self::Notes => (NOTES.to_owned(), format!("sign,{CIPHERS}")),
+            Self::Chat => (format!("{NOTES},{CHAT},{CIPHERS}"), "sign".to_owned()),
+            Self::Full => (format!("sign,{CIPHERS}"), "sign".to_owned()),
+            Self::Ask => (String::new(), format!("sign,{CIPHERS}")),
+        }
+    }
 }
 
 /// Limits of rules that a command adds.
@@ -52,11 +87,26 @@ pub(super) fn lifetime() -> impl Fn(&str) -> Result<Duration, String> + Clone {
 impl Rules {
     /// Returns true if no rule was given.
     pub(super) fn is_empty(&self) -> bool {
-        [&self.allow, &self.deny, &self.ask].iter().all(|lists| lists.is_empty())
+        self.trust.is_none()
+            && [&self.allow, &self.deny, &self.ask].iter().all(|lists| lists.is_empty())
+    }
+
+    /// Prints the rules of `--trust`, before they take effect.
+    pub(super) fn tell(&self, ctx: &mut Ctx) {
+        let Some((allow, ask)) = self.trust.map(Trust::rules) else { return };
+        for (effect, rules) in [("allow", allow), ("ask", ask)] {
+            if !rules.is_empty() {
+                ctx.note(&format!("note: {effect} {rules}"));
+            }
+        }
     }
 
     /// Returns the rules, which expire after `lifetime`.
-    pub(super) fn grants(self, limits: &Limits, lifetime: Option<Duration>) -> Vec<Grant> {
+    pub(super) fn grants(mut self, limits: &Limits, lifetime: Option<Duration>) -> Vec<Grant> {
+        if let Some((allow, ask)) = self.trust.map(Trust::rules) {
+            self.allow.extend(Some(allow).filter(|it| !it.is_empty()));
+            self.ask.push(ask);
+        }
         let lifetime = lifetime.map(|it| it.as_secs());
         let allow = |rules| Grant {
             effect: GrantEffect::Allow,
