@@ -21,7 +21,8 @@ impl Budgets {
         Self { burst: limits.burst, rate: limits.rate, devices: Mutex::default() }
     }
 
-    /// Takes the cost of a request, in frames, from the budget of a device.
+    /// Takes the cost of a request, in frames, from the budget of a device. This happens before
+    /// the writer gets the request, so that refused requests cause no work there.
     ///
     /// # Errors
     /// The refusal with the time to wait, if the budget is used up.
@@ -30,6 +31,14 @@ impl Budgets {
         let budget = devices.entry(*peer).or_insert_with(|| Budget::full(self.burst, now));
         let taken = budget.take(cost, self.burst, self.rate, now);
         taken.map_err(|wait| Refused { code: Code::RATE, wait, ..Refused::default() })
+    }
+
+    /// Returns the cost of a request that the hub has not executed.
+    pub(crate) fn give_back(&self, peer: &PeerId, cost: usize) {
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(budget) = devices.get_mut(peer) {
+            budget.give_back(cost, self.burst);
+        }
     }
 }
 
@@ -72,6 +81,12 @@ impl Budget {
             }
         }
     }
+
+    /// Puts `count` frames back into the bucket, as far as it can hold them.
+    fn give_back(&mut self, count: usize, burst: u32) {
+        let full = u64::from(burst) * 1_000;
+        self.left = self.left.saturating_add(count as u64 * 1_000).min(full);
+    }
 }
 
 #[cfg(test)]
@@ -91,5 +106,16 @@ mod tests {
         // A clock that is set back adds nothing to the bucket, and blocks the sender only briefly.
         assert_eq!(budget.take(1, 10, 50, 0), Err(20));
         assert_eq!(budget.take(1, 10, 50, 20_000), Ok(()));
+    }
+
+    #[test]
+    fn a_bucket_takes_back_no_more_than_it_holds() {
+        let mut budget = Budget::full(10, 0);
+        assert_eq!(budget.take(10, 10, 50, 0), Ok(()));
+        budget.give_back(4, 10);
+        assert_eq!(budget.take(4, 10, 50, 0), Ok(()));
+        budget.give_back(100, 10);
+        assert_eq!(budget.take(10, 10, 50, 0), Ok(()));
+        assert_eq!(budget.take(1, 10, 50, 0), Err(20));
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct Put {
     /// One slot for each target, all of the same length; or empty.
     pub(crate) slots: Bytes,
     pub(crate) frame: Bytes,
+    /// The cost that was taken from the sender's budget.
+    pub(crate) cost: usize,
     pub(crate) received: Instant,
     pub(crate) answer: mpsc::UnboundedSender<PutAnswer>,
     /// The refusal that ended this exchange, if there was one. No later frame of the exchange is

@@ -7,12 +7,12 @@ mod put;
 mod registration;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock};
 
 use endseal_codec::hub::Code;
 use endseal_crypto::peer_id::PeerId;
 use endseal_keyring::PersonRecord;
 
-use crate::budget::Budgets;
 use crate::command::{By, Command};
 use crate::limits::HubLimits;
 use crate::metrics::Amount;
@@ -62,7 +62,6 @@ pub(crate) struct Context<'t> {
     pub(crate) needed: &'t mut BTreeSet<PeerId>,
     /// Positions of the last gaps that were reported to the nodes since the hub started.
     pub(crate) told: &'t mut HashMap<PeerId, u64>,
-    pub(crate) budgets: &'t Budgets,
     /// Bytes that wait in all mailboxes, by the identities of the senders, before the transaction.
     pub(crate) totals: &'t HashMap<[u8; 32], u64>,
     pub(crate) limits: &'t HubLimits,
@@ -86,6 +85,8 @@ pub(crate) struct Rules<'t> {
     stored: Amount,
     deletions: Vec<Deletion>,
     added: HashMap<[u8; 32], i64>,
+    /// Refusals that end exchanges, by the addresses of their `Put::stopped`.
+    stops: HashMap<usize, (Arc<OnceLock<Code>>, Code)>,
     transaction: &'t mut dyn HubTransaction,
 }
 
@@ -101,6 +102,8 @@ pub(crate) struct Changes {
     pub(crate) deletions: Vec<Deletion>,
     /// Change of the bytes that wait, by the identities of the senders.
     pub(crate) added: HashMap<[u8; 32], i64>,
+    /// Exchanges that a refusal has ended.
+    pub(crate) stops: Vec<(Arc<OnceLock<Code>>, Code)>,
 }
 
 impl<'t> Rules<'t> {
@@ -121,6 +124,7 @@ impl<'t> Rules<'t> {
             stored: Amount::default(),
             deletions: Vec::new(),
             added: HashMap::new(),
+            stops: HashMap::new(),
             transaction,
         };
         let mut identities: Vec<_> = commands.iter().filter_map(changed_person).collect();
@@ -158,8 +162,9 @@ impl<'t> Rules<'t> {
             bytes,
         });
         self.transaction.change_shares(&shares.collect::<Vec<_>>())?;
-        let Self { loaded, changed: devices, stored, deletions, added, .. } = self;
-        Ok(Changes { loaded, devices, stored, deletions, added })
+        let Self { loaded, changed: devices, stored, deletions, added, stops, .. } = self;
+        let stops = stops.into_values().collect();
+        Ok(Changes { loaded, devices, stored, deletions, added, stops })
     }
 
     /// Reads devices that were not read yet.

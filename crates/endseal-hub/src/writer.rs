@@ -168,8 +168,18 @@ impl Writer {
             if let Err(cause) = self.reload(is_due) {
                 self.failed(&cause);
             }
+            let budgets = &self.budgets;
             batch.retain_mut(|command| match command {
                 Command::Reload => false,
+                Command::Put(put) => match put.stopped.get() {
+                    // An earlier frame of its exchange was refused after it had been sent.
+                    Some(code) => {
+                        budgets.give_back(&put.sender, put.cost);
+                        drop(put.answer.send((put.sequence, Err(refused(*code)))));
+                        false
+                    }
+                    None => true,
+                },
                 Command::Totals(totals) => {
                     // What was committed while they were read is adopted with the next ones.
                     self.waiting = totals.iter().map(|it| it.1).sum();
@@ -297,7 +307,6 @@ impl Writer {
             cache,
             needed,
             told,
-            budgets,
             totals,
             waiting,
             quotas,
@@ -317,8 +326,7 @@ impl Writer {
         needed.clear();
         store.transact(&mut |transaction| {
             let now = now();
-            let context =
-                Context { cache, needed, told, budgets, totals, quotas, limits, room, now };
+            let context = Context { cache, needed, told, totals, quotas, limits, room, now };
             let mut rules = Rules::new(context, transaction, batch)?;
             let outcomes = batch.iter().map(|command| execute(&mut rules, command, expires));
             let outcomes = outcomes.collect::<Result<_, _>>()?;
@@ -357,6 +365,9 @@ impl Writer {
             }
         }
         metrics.commit(worked.elapsed(), changes.stored);
+        for (stopped, code) in changes.stops {
+            let _ = stopped.set(code);
+        }
         cache.extend(changes.loaded.into_iter().filter_map(|(peer, it)| Some((peer, it?))));
         let mut announced = Vec::new();
         for (peer, device) in changes.devices {

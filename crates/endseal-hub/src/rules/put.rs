@@ -1,5 +1,7 @@
 //! Frames that senders put into mailboxes.
 
+use std::sync::Arc;
+
 use endseal_codec::frame::Replayed;
 use endseal_codec::hub::{Code, Refused};
 use endseal_crypto::peer_id::PeerId;
@@ -12,8 +14,6 @@ use crate::limits::HubLimits;
 use crate::metrics::Amount;
 use crate::store::{Quota, StorageError};
 
-/// Bytes of frames for which a sender pays as for one frame.
-const COST_UNIT: usize = 64 << 10;
 /// Bytes of the database that a frame and a delivery need besides their contents, rounded up.
 const FRAME_OVERHEAD: u64 = 4_096;
 const DELIVERY_OVERHEAD: u64 = 128;
@@ -21,7 +21,8 @@ const DELIVERY_OVERHEAD: u64 = 128;
 impl Rules<'_> {
     /// Stores a frame in all of its target mailboxes, or in none if it is refused.
     pub(crate) fn put(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
-        if let Some(code) = put.stopped.get() {
+        let exchange = Arc::as_ptr(&put.stopped).addr();
+        if let Some((_, code)) = self.stops.get(&exchange) {
             return Ok(Err(refused(*code)));
         }
         let result = self.store(put)?;
@@ -29,8 +30,8 @@ impl Rules<'_> {
             // The sender repeats such a frame without the missing mailboxes. Later frames must not
             // overtake it, so they are refused too.
             let is_put_again = *code == Code::MAILBOX && mailboxes.len() < put.targets.len();
-            if matches!(*code, Code::FULL | Code::RATE | Code::SPACE) || is_put_again {
-                let _ = put.stopped.set(*code);
+            if matches!(*code, Code::FULL | Code::SPACE) || is_put_again {
+                self.stops.insert(exchange, (Arc::clone(&put.stopped), *code));
             }
         }
         Ok(result)
@@ -77,10 +78,6 @@ impl Rules<'_> {
         };
         let room = self.context.room.checked_sub(taken).filter(has_share);
         let Some(room) = room else { return Ok(Err(refused(Code::SPACE))) };
-        let cost = put.targets.len() * (1 + put.frame.len() / COST_UNIT);
-        if let Err(refused) = self.context.budgets.take(&put.sender, cost, self.context.now) {
-            return Ok(Err(refused));
-        }
         let Some(sender) = self.change(&put.sender)? else {
             return Ok(Err(refused(Code::REGISTERED)));
         };

@@ -1,6 +1,6 @@
 //! Receives frames from a node.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -13,6 +13,10 @@ use tokio::sync::mpsc;
 use super::ServiceState;
 use super::answer::Answers;
 use crate::command::{Command, Put, PutAnswer, refused};
+use crate::writer;
+
+/// Bytes of a frame that cost as much as a further target.
+const COST_UNIT: usize = 64 << 10;
 
 /// The action for a frame, without a borrow of the payload.
 pub(super) enum Started {
@@ -52,13 +56,28 @@ pub(super) async fn serve(
     let mut next = Some(first);
     let mut waiting = 0_usize;
     let mut is_ended = false;
-    let stopped = Arc::default();
+    let stopped = Arc::<OnceLock<Code>>::default();
+    // The refusal of a frame that the budget did not pay for. Later frames must not overtake it.
+    let mut unpaid = None;
     loop {
         if let Some(started) = next.take() {
             match started {
                 Started::Put { sequence, targets, slots, frame } => {
                     let received = Instant::now();
-                    let kib = (frame.len() + slots.len()) / 1_024 + 1;
+                    let cost = targets.len() * (1 + frame.len() / COST_UNIT);
+                    let taken = match stopped.get().or(unpaid.as_ref()) {
+                        Some(code) => Err(refused(*code)),
+                        None => service.budgets.take(&peer, cost, writer::now()),
+                    };
+                    waiting += 1;
+                    if let Err(refused) = taken {
+                        unpaid = unpaid.or(Some(refused.code));
+                        drop(answer.send((sequence, Err(refused))));
+                        continue;
+                    }
+                    // The request is kept whole, beside copies of its targets and slots.
+                    let copied = slots.len() + targets.len() * size_of::<PeerId>();
+                    let kib = (2 * copied + frame.len()) / 1_024 + 1;
                     let kib = u32::try_from(kib).unwrap_or(u32::MAX);
                     let memory = Arc::clone(&service.memory);
                     let Ok(permit) = memory.acquire_many_owned(kib).await else { return };
@@ -69,6 +88,7 @@ pub(super) async fn serve(
                         targets,
                         slots,
                         frame,
+                        cost,
                         received,
                         answer,
                         stopped: Arc::clone(&stopped),
@@ -77,7 +97,6 @@ pub(super) async fn serve(
                     if service.commands.send(Command::Put(put)).await.is_err() {
                         return;
                     }
-                    waiting += 1;
                 }
                 Started::RefuseFrame(sequence, code) => {
                     drop(answer.send((sequence, Err(refused(code)))));

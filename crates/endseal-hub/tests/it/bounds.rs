@@ -4,12 +4,14 @@ use std::time::{Duration, SystemTime};
 
 use endseal_codec::hub::{Acknowledge, Answer, Code, Deliver, Find, Hello, Publish, Request, Take};
 use endseal_codec::hub::{By, Gap, Stored};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::limit::MAX_TARGETS;
 use endseal_hub::HubLimits;
 use endseal_keyring::device::PrekeyKind;
 use tokio::time::{sleep, timeout};
 
 use crate::puts::{put_one, subscribe};
-use crate::world::{Exchange, Node, World, identity, put};
+use crate::world::{Exchange, Node, World, identity, put, put_to};
 
 fn code(answer: &Answer) -> Option<Code> {
     match answer {
@@ -266,4 +268,38 @@ async fn a_clock_that_jumped_deletes_nothing() {
         sleep(Duration::from_millis(200)).await;
         assert_eq!(waiting(&bob).await, left, "{grace:?}");
     }
+}
+
+/// Frames for mailboxes that do not exist cost as others do. A frame that is not paid is not looked
+/// up.
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_to_nowhere_cost_their_sender() {
+    const EXCHANGES: u64 = 8;
+    const FRAMES: u64 = 20;
+    let world = World::with(HubLimits::default());
+    let (mallory, victim) = (world.registered().await, world.registered().await);
+    let (mut looked_up, mut number) = (0, 0_u64);
+    for _ in 0..EXCHANGES {
+        let mut exchange = mallory.exchange().await;
+        for sequence in 1..=FRAMES {
+            let mut targets = Vec::new();
+            for _ in 0..MAX_TARGETS {
+                number += 1;
+                let mut peer = [0; 32];
+                peer[..8].copy_from_slice(&number.to_le_bytes());
+                targets.push(PeerId::from_bytes(&peer));
+            }
+            exchange.send(put_to(&targets, &[], &mallory.frame(sequence, b"text"))).await;
+        }
+        for _ in 0..FRAMES {
+            match exchange.receive().await {
+                Some(Answer::Refused(it)) if it.code == Code::MAILBOX => looked_up += 1,
+                Some(Answer::Refused(it)) if it.code == Code::RATE => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    // One frame takes the whole budget, which is full again after 20 s.
+    assert!((1..=2).contains(&looked_up), "{looked_up} frames");
+    assert_eq!(waiting(&victim).await, 0);
 }

@@ -15,6 +15,7 @@ mod puts;
 mod quotas;
 mod readiness;
 mod recovery;
+mod repeated;
 mod shared;
 mod store;
 mod world;
