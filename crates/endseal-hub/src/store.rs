@@ -181,6 +181,8 @@ pub trait HubTransaction {
 
     /// Makes this the database of the hub with a peer id, unless it is that of another hub.
     fn claim(&mut self, hub: &PeerId) -> Result<(), StorageError> {
+        // Locks a row, so that one of two hubs that start at once gets a new database.
+        self.probe()?;
         match self.meta(HUB)? {
             Some(owner) if owner == hub.as_bytes() => Ok(()),
             Some(_) => Err(StorageError::OtherHub),

@@ -119,6 +119,10 @@ pub trait Importer {
 /// Name in the table `meta` of a database that was copied completely.
 pub(super) const COMPLETE: &str = "moved";
 
+/// The error for a target that a hub with another key has claimed.
+pub(super) const OTHER_HUB: StorageError =
+    StorageError::Migration("the other database belongs to a hub with another key");
+
 /// Tokens of migrations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "for stores of others")]
@@ -137,18 +141,31 @@ pub struct Migrations {
 ///
 /// # Errors
 /// [`StorageError`] if a hub serves from `from`, if `to` has rows that are not those of this
-/// migration, or if one of them fails.
+/// migration or belongs to another hub, or if one of them fails.
 pub fn migrate(from: &mut dyn HubStore, to: &mut dyn HubStore) -> Result<u64, StorageError> {
     let moved = "it was moved to another database already";
     let Migrations { retired_by, is_complete, .. } = from.migrations()?;
+    let complete = |from: &mut dyn HubStore| {
+        from.transact(&mut |transaction| transaction.set_meta(COMPLETE, &[]))
+    };
     let token = match retired_by {
-        Some(token) if to.migrations()?.filled_by == Some(token) => return Ok(0),
+        Some(token) if to.migrations()?.filled_by == Some(token) => {
+            // The run that made the copy may have ended before it noted that.
+            if !is_complete {
+                complete(from)?;
+            }
+            return Ok(0);
+        }
         Some(_) if is_complete => return Err(StorageError::Migration(moved)),
         Some(token) => token,
         None => {
             // Before the first database is closed.
             if !to.devices()?.is_empty() || !to.invitations()?.is_empty() {
                 return Err(StorageError::Migration("the other database is not empty"));
+            }
+            let owner = hub(to)?;
+            if owner.is_some() && owner != hub(from)? {
+                return Err(OTHER_HUB);
             }
             let mut token = [0; 16];
             OsRandom.fill(&mut token).map_err(|error| StorageError::Database(Box::new(error)))?;
@@ -176,6 +193,16 @@ pub fn migrate(from: &mut dyn HubStore, to: &mut dyn HubStore) -> Result<u64, St
         }
         Ok(())
     })?;
-    from.transact(&mut |transaction| transaction.set_meta(COMPLETE, &[]))?;
+    complete(from)?;
     Ok(rows)
+}
+
+/// Returns the peer id of the hub that has claimed a database.
+fn hub(store: &mut dyn HubStore) -> Result<Option<Vec<u8>>, StorageError> {
+    let mut owner = None;
+    store.transact(&mut |transaction| {
+        owner = transaction.meta(HUB)?;
+        Ok(())
+    })?;
+    Ok(owner)
 }

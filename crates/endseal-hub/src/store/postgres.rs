@@ -392,18 +392,21 @@ impl HubStore for PostgresStore {
     }
 
     fn retire(&mut self, token: &[u8; 16]) -> Result<(), StorageError> {
-        if self.is_retired {
-            return Ok(());
-        }
+        let was_retired = self.is_retired;
         self.run(async |link| {
-            let sql = "INSERT INTO meta (name, value) VALUES ('retired_by', $1)";
+            let sql = "INSERT INTO meta (name, value) VALUES ('retired_by', $1)
+                ON CONFLICT (name) DO UPDATE SET value = excluded.value";
             link.execute(sql, &[&&token[..]]).await?;
-            // A hub that starts now is refused; those that run hold a connection.
+            // A hub that starts now is refused; those that run hold a connection. They are looked
+            // for each time, as an earlier run may have ended before it did so.
             let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
                 AND application_name = 'endseal-hub' AND pid <> pg_backend_pid()";
             let row = link.query_opt(sql, &[]).await?;
             if row.map_or(Ok(0), |row| column::<i64>(&row, 0))? > 0 {
-                link.execute("DELETE FROM meta WHERE name = 'retired_by'", &[]).await?;
+                // The mark of an earlier run stays, as its copy may be complete.
+                if !was_retired {
+                    link.execute("DELETE FROM meta WHERE name = 'retired_by'", &[]).await?;
+                }
                 return Err(StorageError::Migration("a hub serves from the database"));
             }
             Ok(())

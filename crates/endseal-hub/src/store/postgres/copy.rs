@@ -9,8 +9,8 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::link::{Link, WITH_TIMEOUT, WITHOUT_TIMEOUT, bytes, column};
-use crate::store::migration::TABLES;
-use crate::store::{Cell, ColumnType, Importer, StorageError, Table};
+use crate::store::migration::{OTHER_HUB, TABLES};
+use crate::store::{Cell, ColumnType, HUB, Importer, StorageError, Table};
 
 /// Rows, and about so many bytes of them, that are sent together.
 const ROWS: usize = 500;
@@ -29,17 +29,18 @@ pub(super) fn export(
     each: &mut dyn FnMut(Vec<Cell>) -> Result<(), StorageError>,
 ) -> Result<(), StorageError> {
     let sql = format!("SELECT {} FROM {}", table.list(), table.name);
-    runtime.block_on(async {
+    let rows = runtime.block_on(async {
         let none: [&(dyn ToSql + Sync); 0] = [];
         // The reader of the rows may be slow.
         link.client.batch_execute(WITHOUT_TIMEOUT).await?;
-        let rows = link.client.query_raw(&sql, none).await?;
-        let mut rows = core::pin::pin!(rows);
-        while let Some(row) = rows.try_next().await? {
-            each(cells(table, &row)?)?;
-        }
-        Ok(link.client.batch_execute(WITH_TIMEOUT).await?)
-    })
+        link.client.query_raw(&sql, none).await
+    })?;
+    let mut rows = Box::pin(rows);
+    // `each` may wait for a runtime of its own, which needs a thread that waits for no other one.
+    while let Some(row) = runtime.block_on(rows.try_next())? {
+        each(cells(table, &row)?)?;
+    }
+    Ok(runtime.block_on(link.client.batch_execute(WITH_TIMEOUT))?)
 }
 
 fn cells(table: &Table, row: &Row) -> Result<Vec<Cell>, StorageError> {
@@ -65,6 +66,8 @@ pub(super) fn import(
         // No hub starts before the tables are filled.
         let lock = "LOCK TABLE device, person, message IN ACCESS EXCLUSIVE MODE";
         link.client.batch_execute(lock).await?;
+        // A hub that claims the database at the same time waits.
+        link.client.batch_execute(super::transaction::LOCK_META).await?;
         for table in &TABLES {
             let sql = format!("SELECT 1 FROM {} LIMIT 1", table.name);
             if !link.client.query(&sql, &[]).await?.is_empty() {
@@ -153,6 +156,13 @@ impl Importer for PostgresImporter<'_> {
     }
 
     fn set_meta(&mut self, name: &str, value: &[u8]) -> Result<(), StorageError> {
+        if name == HUB {
+            let sql = "SELECT 1 FROM meta WHERE name = $1 AND value <> $2";
+            let other = self.runtime.block_on(self.link.query_opt(sql, &[&name, &value]))?;
+            if other.is_some() {
+                return Err(OTHER_HUB);
+            }
+        }
         let sql = "INSERT INTO meta (name, value) VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value";
         self.runtime.block_on(self.link.execute(sql, &[&name, &value]))?;

@@ -21,6 +21,9 @@ use crate::store::{
 /// Frames that one call deletes at most.
 const DELETED_FRAMES: i64 = 4_096;
 
+/// Locks the values of the table `meta` against other transactions that use this statement.
+pub(super) const LOCK_META: &str = "UPDATE meta SET value = value WHERE name = 'version'";
+
 /// Numbers of messages that a block of the sequence has.
 const BLOCK: i64 = 1_024;
 
@@ -297,7 +300,7 @@ impl HubTransaction for PostgresTransaction<'_> {
     }
 
     fn probe(&mut self) -> Result<(), StorageError> {
-        self.execute("UPDATE meta SET value = value WHERE name = 'version'", &[])?;
+        self.execute(LOCK_META, &[])?;
         Ok(())
     }
 

@@ -1,11 +1,14 @@
 //! Rows of a database in SQLite for another engine, and from it.
 
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{Connection, OptionalExtension as _, ToSql, Transaction, params, params_from_iter};
+use rusqlite::{
+    Connection, OptionalExtension as _, ToSql, Transaction, TransactionBehavior, params,
+    params_from_iter,
+};
 
 use super::bytes;
-use crate::store::migration::TABLES;
-use crate::store::{Cell, Importer, StorageError, Table};
+use crate::store::migration::{OTHER_HUB, TABLES};
+use crate::store::{Cell, HUB, Importer, StorageError, Table};
 
 /// Returns the token under a name of the table `meta`.
 pub(super) fn token(connection: &Connection, name: &str) -> Result<Option<[u8; 16]>, StorageError> {
@@ -40,7 +43,8 @@ pub(super) fn import(
     token: &[u8; 16],
     fill: &mut dyn FnMut(&mut dyn Importer) -> Result<(), StorageError>,
 ) -> Result<(), StorageError> {
-    let transaction = connection.transaction()?;
+    let behaviour = TransactionBehavior::Immediate;
+    let transaction = connection.transaction_with_behavior(behaviour)?;
     for table in &TABLES {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {})", table.name);
         if transaction.query_row(&sql, [], |row| row.get(0))? {
@@ -66,6 +70,12 @@ impl Importer for SqliteImporter<'_> {
     }
 
     fn set_meta(&mut self, name: &str, value: &[u8]) -> Result<(), StorageError> {
+        if name == HUB {
+            let sql = "SELECT EXISTS (SELECT 1 FROM meta WHERE name = ? AND value <> ?)";
+            if self.0.query_row(sql, params![name, value], |row| row.get(0))? {
+                return Err(OTHER_HUB);
+            }
+        }
         let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)";
         self.0.execute(sql, params![name, value])?;
         Ok(())
