@@ -282,6 +282,19 @@ pub trait HubTransaction {
     /// Notes that a person was removed, or that an invitation has brought it back.
     fn set_removed(&mut self, identity: &[u8; 32], is_removed: bool) -> Result<(), StorageError>;
 
+    /// Revokes all devices of a person, also one that registers at the same time, and notes that
+    /// the person was removed. Returns the number of devices that were not revoked before.
+    fn remove_person(&mut self, identity: &[u8; 32]) -> Result<usize, StorageError> {
+        self.lock_persons(&[*identity])?;
+        let mut devices = self.devices_of(identity)?;
+        devices.retain(|device| !device.is_revoked);
+        for device in &devices {
+            self.revoke_device(device.row)?;
+        }
+        self.set_removed(identity, true)?;
+        Ok(devices.len())
+    }
+
     /// Returns true if a person was removed.
     fn is_removed(&mut self, identity: &[u8; 32]) -> Result<bool, StorageError>;
 

@@ -241,3 +241,15 @@ async fn every_changed_byte_of_a_request_has_an_answer() {
     let answer = put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;
     assert_eq!(answer, Answer::Stored(Stored { sequence: 1 }));
 }
+
+/// The digest of a frame takes the place of the one that left the window.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frame_is_repeated_after_a_whole_window() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    for sequence in [5, 1_030, 1_030, 1_031, 2_055, 2_055] {
+        let frame = alice.frame(sequence, format!("{sequence}").as_bytes());
+        let answer = put_one(&alice, put(&[&bob], &frame)).await;
+        assert!(matches!(answer, Answer::Stored(_)), "{sequence}: {answer:?}");
+    }
+}

@@ -1,12 +1,15 @@
 //! Versions of the database, and rows that must not stay in it.
 
-use endseal_codec::hub::{Answer, Code, Publish, Request, Take};
+use std::time::Duration;
+
+use endseal_codec::hub::{Answer, Code, Hello, Publish, Register, Request, Take};
 use endseal_crypto::identity::Identity;
-use endseal_hub::SqliteStore;
+use endseal_hub::{DeviceRow, SqliteStore};
 use endseal_keyring::PersonRecord;
 use endseal_keyring::device::PrekeyKind;
 use endseal_testing::Scratch;
 use rusqlite::Connection;
+use tokio::time::{sleep, timeout};
 
 use crate::directory::next_record;
 use crate::puts::put_one;
@@ -123,4 +126,87 @@ async fn a_device_that_revokes_itself_publishes_nothing() {
     let answer = second.ask(Request::Publish(publication)).await;
     assert!(matches!(&answer, Answer::Refused(it) if it.code == Code::REVOKED), "{answer:?}");
     assert_eq!(rows(&world, [&first, &second]), [[1, 1, 1, 2], [0; 4]]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_digest_is_known_in_its_own_transaction() {
+    let world = World::new();
+    let _alice = world.registered().await;
+    let row = world.in_store(|store| store.devices()).unwrap()[0].row;
+    let mut noted = None;
+    world.in_store(|store| {
+        let done = store.transact(&mut |it| {
+            it.note_put(row, 7, &[7; 16])?;
+            noted = it.noted_put(row, 7)?;
+            Ok(())
+        });
+        done.unwrap();
+    });
+    assert_eq!(noted, Some([7; 16]));
+}
+
+/// A page of a mailbox ends by its bytes, as memory is reserved for them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_ends_by_its_bytes() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    for sequence in 1..=8 {
+        let frame = alice.frame(sequence, &vec![7; 300_000]);
+        assert!(matches!(put_one(&alice, put(&[&bob], &frame)).await, Answer::Stored(_)));
+    }
+    let row = row(&world, &bob);
+    let page = world.in_store(|store| store.reader()?.deliveries(row, 0, 256, 1 << 20)).unwrap();
+    assert_eq!(page.len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_a_removed_device_is_deleted() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let answer = put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;
+    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    let row = row(&world, &bob);
+    world.transact(|it| it.revoke_device(row));
+    let sql = match world.path() {
+        Some(_) => "SELECT count(*) FROM message WHERE ?1 IS NOT NULL",
+        None => "SELECT count(*) FROM message WHERE $1::bytea IS NOT NULL",
+    };
+    let gone = async {
+        while world.database.count(sql, b"") > 0 {
+            sleep(Duration::from_millis(200)).await;
+        }
+    };
+    timeout(Duration::from_secs(30), gone).await.expect("it is deleted");
+    let answer = put_one(&alice, put(&[&bob], &alice.frame(2, b"text"))).await;
+    assert!(matches!(&answer, Answer::Refused(it) if it.code == Code::MAILBOX), "{answer:?}");
+    assert!(world.faults().is_empty());
+}
+
+fn row(world: &World, node: &Node) -> DeviceRow {
+    let devices = world.in_store(|store| store.devices()).unwrap();
+    devices.iter().find(|it| it.peer == node.peer).unwrap().row
+}
+
+/// A person registers another device after the command of the operator has found the person.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_registers_while_removed_is_out() {
+    let world = World::new();
+    let root = identity();
+    let first = world.unregistered(&root, 1).await;
+    assert!(matches!(first.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
+    let second = world.unregistered(&root, 2).await;
+    let person = *first.person.identity().ed25519().as_bytes();
+    let record = next_record(&root, &first.person, &[], &[(2, &second.device)]);
+    let register = Register {
+        token: None,
+        certificate: second.certificate.as_bytes()[..].into(),
+        person: record.as_bytes().into(),
+    };
+    let answer = second.ask(Request::Register(register)).await;
+    assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+    world.transact(|it| it.remove_person(&person).map(|count| assert_eq!(count, 2)));
+    for node in [&first, &second] {
+        let answer = node.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await;
+        assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
+    }
 }

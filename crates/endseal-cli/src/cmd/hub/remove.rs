@@ -27,15 +27,18 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut store = args.place.store(ctx)?;
     let devices = store.devices().map_err(|error| place::storage(&error))?;
     let Named { devices: named, person } = named::find(devices, &args.who)?;
-    let left: Vec<_> = named.iter().filter(|it| !it.is_revoked).collect();
+    let mut count = 0;
     let removed = store.transact(&mut |transaction| {
-        for device in &left {
-            transaction.revoke_device(device.row)?;
+        if let Some(person) = &person {
+            // A device may have registered since.
+            count = transaction.remove_person(person)?;
+            return Ok(());
         }
-        person.iter().try_for_each(|person| transaction.set_removed(person, true))
+        let left = named.iter().filter(|it| !it.is_revoked);
+        count = left.clone().count();
+        left.into_iter().try_for_each(|device| transaction.revoke_device(device.row))
     });
     removed.map_err(|error| place::storage(&error))?;
-    let count = left.len();
     let json = json::object([("devices", count.into())]);
     let text =
         if count == 1 { "1 device removed".to_owned() } else { format!("{count} devices removed") };
