@@ -208,14 +208,27 @@ pub trait HubTransaction {
 
     /// Replaces the quota of a person. The default removes it.
     fn set_quota(&mut self, identity: &[u8; 32], quota: Quota) -> Result<(), StorageError> {
+        self.change_quota(identity, &|_| quota).map(|_| ())
+    }
+
+    /// Changes the quota of a person, which `change` gets as it is now. Returns the quotas of all
+    /// persons.
+    fn change_quota(
+        &mut self,
+        identity: &[u8; 32],
+        change: &dyn Fn(Quota) -> Quota,
+    ) -> Result<Vec<([u8; 32], Quota)>, StorageError> {
         // Locks a row, so that of two commands at once none undoes the other.
         self.probe()?;
         let mut quotas = self.quotas()?;
+        let before = quotas.iter().find(|(of, _)| of == identity).map(|it| it.1);
+        let quota = change(before.unwrap_or_default());
         quotas.retain(|(of, _)| of != identity);
         if quota != Quota::default() {
             quotas.push((*identity, quota));
         }
-        self.set_meta(QUOTAS, &Quota::write_all(&quotas))
+        self.set_meta(QUOTAS, &Quota::write_all(&quotas))?;
+        Ok(quotas)
     }
 
     /// Adds a message of a sender that will be delivered to this number of mailboxes. Returns its

@@ -97,3 +97,23 @@ async fn a_quota_bounds_what_waits_for_a_person() {
     let (stored, refusal) = fill(&alice, &bob, 200, 8_000).await;
     assert!(refusal == Code::FULL && (3..=4).contains(&stored), "{stored}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quota_counts_what_waits_from_another_hub() {
+    let mut world = World::new();
+    if world.path().is_some() {
+        return;
+    }
+    let (mut alice, mut bob) = (world.registered().await, world.registered().await);
+    world.stop().await;
+    set(&world, &alice, from(350_000));
+    world.start();
+    let other = world.beside();
+    alice.reconnect(&world).await;
+    bob.reconnect(&world).await;
+    assert_eq!(fill(&alice, &bob, 1, 100_000).await, (4, Code::SPACE));
+    // The other hub has started before, and reads the totals again.
+    sleep(ADOPTED).await;
+    alice.reconnect(&other).await;
+    assert_eq!(fill(&alice, &bob, 100, 10).await, (0, Code::SPACE));
+}

@@ -134,17 +134,15 @@ fn change(
 ) -> Result<HashMap<[u8; 32], Quota>, Failure> {
     let mut quotas = HashMap::new();
     let changed = store.transact(&mut |transaction| {
-        quotas = transaction.quotas()?.into_iter().collect();
-        let before = match args.unset {
-            true => Quota::default(),
-            false => quotas.get(identity).copied().unwrap_or_default(),
-        };
-        let quota = Quota {
-            from: args.from.map(|mib| mib << 20).or(before.from),
-            mailbox: args.mailbox.map(|mib| mib << 20).or(before.mailbox),
-        };
-        quotas.insert(*identity, quota);
-        transaction.set_quota(identity, quota)
+        let all = transaction.change_quota(identity, &|before| {
+            let before = if args.unset { Quota::default() } else { before };
+            Quota {
+                from: args.from.map(|mib| mib << 20).or(before.from),
+                mailbox: args.mailbox.map(|mib| mib << 20).or(before.mailbox),
+            }
+        })?;
+        quotas = all.into_iter().collect();
+        Ok(())
     });
     changed.map_err(|error| place::storage(&error))?;
     Ok(quotas)
