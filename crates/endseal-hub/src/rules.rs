@@ -69,6 +69,8 @@ pub(crate) struct Context<'t> {
     pub(crate) quotas: &'t HashMap<[u8; 32], Quota>,
     /// Bytes of the database that frames may still take up.
     pub(crate) room: u64,
+    /// True if the database had no space for the last frames.
+    pub(crate) was_full: bool,
     /// Microseconds since 1970.
     pub(crate) now: u64,
 }
@@ -141,7 +143,10 @@ impl<'t> Rules<'t> {
 
     /// Writes to the database without changing anything.
     pub(crate) fn probe(&mut self) -> Result<(), StorageError> {
-        self.transaction.probe()
+        match self.context.was_full {
+            true => self.transaction.probe_space(),
+            false => self.transaction.probe(),
+        }
     }
 
     /// Notes the time up to which the clock is trusted.

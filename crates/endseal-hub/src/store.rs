@@ -142,6 +142,12 @@ pub trait HubTransaction {
     /// written.
     fn probe(&mut self) -> Result<(), StorageError>;
 
+    /// Writes as much as a frame needs and deletes it, so that this or the commit fails if the
+    /// database has no space for frames.
+    fn probe_space(&mut self) -> Result<(), StorageError> {
+        self.probe()
+    }
+
     /// Keeps other transactions from reading and changing the person records of these identities
     /// until this one ends.
     fn lock_persons(&mut self, identities: &[[u8; 32]]) -> Result<(), StorageError>;

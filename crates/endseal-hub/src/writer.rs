@@ -88,6 +88,7 @@ pub(crate) fn start(
         read_at: None,
         failures: Failures::default(),
         has_room: None,
+        was_full: false,
     };
     writer.room();
     let thread = thread::Builder::new().name("hub-writer".to_owned());
@@ -127,6 +128,8 @@ struct Writer {
     failures: Failures,
     /// True if there was room for frames before the last transaction.
     has_room: Option<bool>,
+    /// True if the database had no space for the last frames that it should store.
+    was_full: bool,
 }
 
 /// Failed transactions since the last one that succeeded. They are logged once a minute.
@@ -263,10 +266,11 @@ impl Writer {
     fn write(&mut self, batch: &mut Vec<Command>) -> bool {
         let mut written = self.transact(batch);
         let was_full = matches!(written, Err(StorageError::Full));
-        let is_put = |command: &mut Command| matches!(command, Command::Put(_));
-        if was_full && batch.iter_mut().any(&is_put) {
+        self.was_full |= was_full;
+        let needs_space = |it: &mut Command| matches!(it, Command::Put(_) | Command::Probe(_));
+        if was_full && batch.iter_mut().any(&needs_space) {
             // What frees space goes on without what needs it.
-            batch.extract_if(.., is_put).for_each(refuse);
+            batch.extract_if(.., needs_space).for_each(refuse);
             self.failed(&StorageError::Full);
             written = self.transact(batch);
         }
@@ -313,6 +317,7 @@ impl Writer {
             deletions,
             directory,
             metrics,
+            was_full,
             ..
         } = self;
         let mut done: Option<(Vec<Outcome>, Changes, usize, u64)> = None;
@@ -326,7 +331,9 @@ impl Writer {
         needed.clear();
         store.transact(&mut |transaction| {
             let now = now();
-            let context = Context { cache, needed, told, totals, quotas, limits, room, now };
+            let was_full = *was_full;
+            let context =
+                Context { cache, needed, told, totals, quotas, limits, room, was_full, now };
             let mut rules = Rules::new(context, transaction, batch)?;
             let outcomes = batch.iter().map(|command| execute(&mut rules, command, expires));
             let outcomes = outcomes.collect::<Result<_, _>>()?;
@@ -363,6 +370,10 @@ impl Writer {
             if *total == 0 {
                 totals.remove(&sender);
             }
+        }
+        let is_probed = batch.iter().any(|command| matches!(command, Command::Probe(_)));
+        if is_probed || changes.stored.frames > 0 {
+            *was_full = false;
         }
         metrics.commit(worked.elapsed(), changes.stored);
         for (stopped, code) in changes.stops {

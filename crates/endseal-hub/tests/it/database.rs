@@ -63,6 +63,23 @@ impl Database {
         execute(server, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
     }
 
+    /// Refuses new messages as a server does whose disk is full.
+    pub(crate) fn fill_disk(&self) {
+        let Self::Postgres(url) = self else { panic!("it is a file") };
+        execute(
+            url,
+            "CREATE FUNCTION full() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN RAISE EXCEPTION USING ERRCODE = ''disk_full''; END';
+            CREATE TRIGGER full_disk BEFORE INSERT ON message FOR EACH ROW EXECUTE FUNCTION full()",
+        );
+    }
+
+    /// Takes messages again.
+    pub(crate) fn free_disk(&self) {
+        let Self::Postgres(url) = self else { panic!("it is a file") };
+        execute(url, "DROP TRIGGER full_disk ON message");
+    }
+
     /// Does `work` until no other process is connected before it, as if the others did not run.
     pub(crate) fn without_others(&self, mut work: impl FnMut()) {
         self.close();

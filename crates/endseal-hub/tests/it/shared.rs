@@ -327,3 +327,43 @@ async fn a_hub_without_its_server_is_not_ready() {
         () = asking => {}
     }
 }
+
+/// A hub is not ready while its server has no space for frames, although its probe of the database
+/// needs none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_whose_server_is_full_is_not_ready() {
+    let world = World::new();
+    if world.path().is_some() {
+        return;
+    }
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let hub = world.hub.as_ref().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let request = |sequence| put(&[&bob], &alice.frame(sequence, b"text"));
+    let asking = async {
+        let ready = || async { ask(address, b"GET /readyz HTTP/1.1\r\nHost: hub\r\n\r\n").await };
+        world.database.fill_disk();
+        // No one has put a frame.
+        assert!(ready().await.starts_with("HTTP/1.1 200"));
+        let answer = put_one(&alice, request(1)).await;
+        assert!(matches!(&answer, Answer::Refused(it) if it.code == Code::STORAGE), "{answer:?}");
+        for _ in 0..2 {
+            let answer = ready().await;
+            assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+            // All else than frames goes on.
+            let answer = bob.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await;
+            assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+        }
+        world.database.free_disk();
+        let answer = ready().await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let answer = put_one(&alice, request(1)).await;
+        assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+        assert!(world.faults().is_empty());
+    };
+    tokio::select! {
+        () = hub.serve_metrics(listener) => unreachable!(),
+        () = asking => {}
+    }
+}

@@ -20,6 +20,8 @@ use crate::store::{
 
 /// Frames that one call deletes at most.
 const DELETED_FRAMES: i64 = 4_096;
+/// Bytes that show if there is space for a frame: as many as the longest one has.
+const PROBE_BYTES: usize = 1 << 20;
 
 /// Locks the values of the table `meta` against other transactions that use this statement.
 pub(super) const LOCK_META: &str = "UPDATE meta SET value = value WHERE name = 'version'";
@@ -301,6 +303,17 @@ impl HubTransaction for PostgresTransaction<'_> {
 
     fn probe(&mut self) -> Result<(), StorageError> {
         self.execute(LOCK_META, &[])?;
+        Ok(())
+    }
+
+    /// The page of the other probe is there already.
+    fn probe_space(&mut self) -> Result<(), StorageError> {
+        let sql = "INSERT INTO message (id, sender, targets, mailboxes, frame)
+            VALUES (nextval('message_id'), 0, 0, 0, $1) RETURNING id";
+        let row = self.query_opt(sql, &[&vec![0_u8; PROBE_BYTES]])?;
+        let row = row.ok_or(StorageError::Format("a new row has no number"))?;
+        let id: i64 = column(&row, 0)?;
+        self.execute("DELETE FROM message WHERE id = $1", &[&id])?;
         Ok(())
     }
 
