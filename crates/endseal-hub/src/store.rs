@@ -160,8 +160,17 @@ pub trait HubTransaction {
     fn devices_of(&mut self, identity: &[u8; 32]) -> Result<Vec<DeviceState>, StorageError>;
 
     /// Returns the mailboxes with frames up to this position, and those of revoked devices with
-    /// frames.
+    /// frames. It reads the first frame of each mailbox.
     fn outdated(&mut self, before: u64) -> Result<Vec<Outdated>, StorageError>;
+
+    /// Returns the mailboxes of revoked devices with frames. It reads revoked devices alone.
+    fn revoked(&mut self) -> Result<Vec<Outdated>, StorageError>;
+
+    /// Locks the messages that are delivered to these devices up to these positions, so that
+    /// transactions of several processes which delete such frames lock them in one order.
+    fn lock_messages(&mut self, _mailboxes: &[(DeviceRow, u64)]) -> Result<(), StorageError> {
+        Ok(())
+    }
 
     /// Changes what persons have waiting in mailboxes.
     fn change_shares(&mut self, changes: &[ShareChange]) -> Result<(), StorageError>;

@@ -233,7 +233,7 @@ impl Writer {
     fn read_others_changes(&mut self) -> Result<(), StorageError> {
         let (mut found, mut quotas, mut note) = (Vec::new(), Vec::new(), None);
         self.store.transact(&mut |transaction| {
-            found = transaction.outdated(0)?;
+            found = transaction.revoked()?;
             quotas = transaction.quotas()?;
             note = transaction.address_note()?;
             Ok(())
@@ -241,7 +241,7 @@ impl Writer {
         self.quotas = quotas.into_iter().collect();
         self.address.adopt(note);
         let reason = DeletionReason::Dropped;
-        let planned = found.into_iter().filter(|it| it.is_revoked);
+        let planned = found.into_iter();
         self.deletions.extend(planned.map(|it| Deletion { peer: it.peer, up_to: it.last, reason }));
         Ok(())
     }

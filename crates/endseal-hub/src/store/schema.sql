@@ -10,6 +10,7 @@ CREATE TABLE device (id INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, identity
     bytes INTEGER NOT NULL, acknowledged INTEGER NOT NULL, published INTEGER NOT NULL,
     dropped INTEGER NOT NULL);
 CREATE INDEX device_of ON device (identity);
+CREATE INDEX device_revoked ON device (id) WHERE revoked <> 0;
 -- What a person has waiting in a mailbox. There is no row if nothing waits.
 CREATE TABLE share (device INTEGER NOT NULL, sender BLOB NOT NULL, frames INTEGER NOT NULL,
     bytes INTEGER NOT NULL, PRIMARY KEY (device, sender)) WITHOUT ROWID;

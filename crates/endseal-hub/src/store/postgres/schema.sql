@@ -10,6 +10,8 @@ CREATE TABLE device (id bigint PRIMARY KEY, peer bytea NOT NULL UNIQUE, identity
     gap_position bigint NOT NULL, frames bigint NOT NULL, bytes bigint NOT NULL,
     acknowledged bigint NOT NULL, published bigint NOT NULL, dropped bigint NOT NULL);
 CREATE INDEX device_of ON device (identity);
+-- Columns that each frame changes are in no index: such a change would be one of all indexes.
+CREATE INDEX device_revoked ON device (id) WHERE revoked <> 0;
 CREATE TABLE share (device bigint NOT NULL, sender bytea NOT NULL, frames bigint NOT NULL,
     bytes bigint NOT NULL, PRIMARY KEY (device, sender));
 CREATE TABLE put (device bigint NOT NULL, slot bigint NOT NULL, digest bytea NOT NULL,

@@ -237,6 +237,11 @@ async fn write_shares(link: &mut Link, shares: &[ShareChange]) -> Result<(), Sto
     Ok(())
 }
 
+fn outdated(row: &Row) -> Result<Outdated, StorageError> {
+    let peer = PeerId::from_bytes(&bytes(row, 0)?);
+    Ok(Outdated { peer, is_revoked: unsigned(row, 1)? != 0, last: unsigned(row, 2)? })
+}
+
 impl HubTransaction for PostgresTransaction<'_> {
     fn lock_persons(&mut self, identities: &[[u8; 32]]) -> Result<(), StorageError> {
         let keys = identities.iter().filter_map(|it| it.first_chunk());
@@ -286,14 +291,32 @@ impl HubTransaction for PostgresTransaction<'_> {
 
     fn outdated(&mut self, before: u64) -> Result<Vec<Outdated>, StorageError> {
         self.flush()?;
-        let sql = "SELECT peer, revoked, last FROM device WHERE id IN (SELECT device FROM share)
-            AND (revoked <> 0 OR EXISTS (SELECT 1 FROM delivery
-                WHERE delivery.device = device.id AND position <= $1))";
-        let outdated = |row: &Row| {
-            let peer = PeerId::from_bytes(&bytes(row, 0)?);
-            Ok(Outdated { peer, is_revoked: unsigned(row, 1)? != 0, last: unsigned(row, 2)? })
-        };
+        let sql = "SELECT peer, revoked, last FROM device WHERE frames > 0
+            AND (revoked <> 0 OR (SELECT position FROM delivery
+                WHERE delivery.device = device.id ORDER BY position LIMIT 1) <= $1)";
         self.query(sql, &[&signed(before)])?.iter().map(outdated).collect()
+    }
+
+    fn revoked(&mut self) -> Result<Vec<Outdated>, StorageError> {
+        self.flush()?;
+        let sql = "SELECT peer, revoked, last FROM device WHERE revoked <> 0 AND frames > 0";
+        self.query(sql, &[])?.iter().map(outdated).collect()
+    }
+
+    fn lock_messages(&mut self, mailboxes: &[(DeviceRow, u64)]) -> Result<(), StorageError> {
+        if mailboxes.is_empty() {
+            return Ok(());
+        }
+        // Messages in one mailbox alone are locked with its device.
+        let sql = "SELECT count(*) FROM (SELECT id FROM message WHERE targets > 1 AND id IN (
+                SELECT message FROM unnest($1::bigint[], $2::bigint[]) AS it (device, up_to),
+                    LATERAL (SELECT message FROM delivery WHERE delivery.device = it.device
+                        AND position <= it.up_to ORDER BY position LIMIT $3) AS oldest)
+            ORDER BY id FOR UPDATE) AS locked";
+        let devices: Vec<_> = mailboxes.iter().map(|it| it.0.0).collect();
+        let positions: Vec<_> = mailboxes.iter().map(|it| signed(it.1)).collect();
+        self.query(sql, &[&devices, &positions, &DELETED_FRAMES])?;
+        Ok(())
     }
 
     fn change_shares(&mut self, changes: &[ShareChange]) -> Result<(), StorageError> {

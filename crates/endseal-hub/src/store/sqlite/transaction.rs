@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use endseal_crypto::peer_id::PeerId;
-use rusqlite::{OptionalExtension as _, Transaction, params};
+use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 
 use super::{DEVICE, VERSION, bytes, device, unsigned};
 use crate::digest::short_digest;
@@ -20,6 +20,12 @@ const DELETED_FRAMES: u64 = 4_096;
 const OUTDATED: &str = "SELECT peer, revoked, last FROM device
     WHERE id IN (SELECT device FROM share) AND (revoked
         OR EXISTS (SELECT 1 FROM delivery WHERE delivery.device = device.id AND position <= ?))";
+const REVOKED: &str = "SELECT peer, revoked, last FROM device WHERE revoked <> 0 AND frames > 0";
+
+fn outdated(row: &Row<'_>) -> Result<Outdated, rusqlite::Error> {
+    let peer = PeerId::from_bytes(&bytes(row, 0)?);
+    Ok(Outdated { peer, is_revoked: row.get(1)?, last: unsigned(row, 2)? })
+}
 
 pub(super) struct SqliteTransaction<'c>(pub(super) Transaction<'c>);
 
@@ -56,11 +62,14 @@ impl HubTransaction for SqliteTransaction<'_> {
 
     fn outdated(&mut self, before: u64) -> Result<Vec<Outdated>, StorageError> {
         let mut statement = self.0.prepare_cached(OUTDATED)?;
-        let outdated = statement.query_map([signed(before)], |row| {
-            let peer = PeerId::from_bytes(&bytes(row, 0)?);
-            Ok(Outdated { peer, is_revoked: row.get(1)?, last: unsigned(row, 2)? })
-        })?;
-        Ok(outdated.collect::<Result<_, _>>()?)
+        let found = statement.query_map([signed(before)], outdated)?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    fn revoked(&mut self) -> Result<Vec<Outdated>, StorageError> {
+        let mut statement = self.0.prepare_cached(REVOKED)?;
+        let found = statement.query_map([], outdated)?;
+        Ok(found.collect::<Result<_, _>>()?)
     }
 
     fn change_shares(&mut self, changes: &[ShareChange]) -> Result<(), StorageError> {
