@@ -109,7 +109,8 @@ pub(crate) struct Changes {
 }
 
 impl<'t> Rules<'t> {
-    /// Begins with the devices and persons that these commands name.
+    /// Begins with the devices and persons that these commands and planned deletions name, and
+    /// locks them and the frames that they delete.
     ///
     /// # Errors
     /// [`StorageError`] if they cannot be read.
@@ -117,6 +118,7 @@ impl<'t> Rules<'t> {
         context: Context<'t>,
         transaction: &'t mut dyn HubTransaction,
         commands: &[Command],
+        deletions: &[Deletion],
     ) -> Result<Self, StorageError> {
         let mut rules = Self {
             context,
@@ -137,11 +139,38 @@ impl<'t> Rules<'t> {
         }
         let mut peers: Vec<_> = rules.context.needed.iter().copied().collect();
         commands.iter().for_each(|command| add_peers(command, &mut peers));
+        peers.extend(deletions.iter().map(|it| it.peer));
         rules.load(peers)?;
+        rules.lock_messages(commands, deletions)?;
         Ok(rules)
     }
 
-    /// Writes to the database without changing anything.
+    /// Locks the messages that these commands and deletions delete from mailboxes.
+    fn lock_messages(
+        &mut self,
+        commands: &[Command],
+        deletions: &[Deletion],
+    ) -> Result<(), StorageError> {
+        let acknowledged = commands.iter().filter_map(|command| match command {
+            Command::Acknowledge { peer, position, .. } => Some((peer, *position, true)),
+            _ => None,
+        });
+        let planned = deletions.iter().map(|it| (&it.peer, it.up_to, false));
+        // A mailbox counts once, however often a device acknowledges.
+        let mut mailboxes = BTreeMap::<_, u64>::new();
+        for (peer, up_to, is_acknowledged) in acknowledged.chain(planned) {
+            let Some(Device { state, .. }) = self.read(peer) else { continue };
+            // A position that the mailbox has not reached acknowledges nothing.
+            if state.frames > 0 && (up_to <= state.last || !is_acknowledged) {
+                let last = mailboxes.entry(state.row).or_default();
+                *last = up_to.max(*last);
+            }
+        }
+        self.transaction.lock_messages(&mailboxes.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Writes to the database without changing anything. If it was full, the write needs as much
+    /// space as a frame.
     pub(crate) fn probe(&mut self) -> Result<(), StorageError> {
         match self.context.was_full {
             true => self.transaction.probe_space(),

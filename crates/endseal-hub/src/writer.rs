@@ -334,14 +334,16 @@ impl Writer {
             let was_full = *was_full;
             let context =
                 Context { cache, needed, told, totals, quotas, limits, room, was_full, now };
-            let mut rules = Rules::new(context, transaction, batch)?;
+            let planned = deletions.len().min(DELETIONS);
+            let (planned, _) = deletions.make_contiguous().split_at(planned);
+            let mut rules = Rules::new(context, transaction, batch, planned)?;
             let outcomes = batch.iter().map(|command| execute(&mut rules, command, expires));
             let outcomes = outcomes.collect::<Result<_, _>>()?;
             if let Some(time) = expires.filter(|_| is_noted) {
                 rules.note_time(time)?;
             }
             let (mut executed, mut expired, mut deleted) = (0, 0, 0);
-            for deletion in deletions.iter().take(DELETIONS) {
+            for deletion in planned {
                 let frames = rules.delete(deletion)?;
                 expired += if deletion.reason == DeletionReason::Expired { frames } else { 0 };
                 (executed, deleted) = (executed + 1, deleted + frames);

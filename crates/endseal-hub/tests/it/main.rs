@@ -4,6 +4,7 @@
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "tests have std")]
 
 mod bounds;
+mod contention;
 mod database;
 mod directory;
 mod faults;
