@@ -317,3 +317,21 @@ fn commands_refuse_a_database_that_was_moved() {
         owner.run(command).fails(4, "it was moved to another database");
     }
 }
+
+/// A symbolic link leads to the file of a hub that serves. The hub would go on and confirm texts
+/// that are not in the copy.
+#[test]
+fn a_database_behind_a_symbolic_link_is_not_moved_while_its_hub_serves() {
+    let scratch = Scratch::new();
+    let owner = Person { name: "owner", scratch: &scratch };
+    let hub = Listener::of(owner.command(&SERVE));
+    std::fs::create_dir(scratch.path("elsewhere")).unwrap();
+    let link = scratch.path("elsewhere/hub.db");
+    std::os::unix::fs::symlink(scratch.path("owner/hub/hub.db"), link).unwrap();
+    for from in ["owner/hub/hub.db", "elsewhere/hub.db"] {
+        let ran = owner.run(&["hub", "migrate", from, "other.db"]);
+        ran.fails(3, "the hub of this folder runs already");
+    }
+    drop(hub);
+    owner.run(&["hub", "migrate", "elsewhere/hub.db", "other.db"]).ok();
+}

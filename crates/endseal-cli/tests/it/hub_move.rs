@@ -249,3 +249,24 @@ fn a_backup_from_before_the_move_is_restored_at_the_new_address() {
     later.run(&["sync"]).ok();
     assert_eq!(status(&later)["hub"], new.as_str());
 }
+
+/// In a database that was put back, the note is that of an earlier move to the same address. Nodes
+/// may have a later one, beside which they drop it.
+#[test]
+fn a_move_that_is_repeated_has_a_later_time() {
+    let scratch = Scratch::new();
+    let owner = Person { name: "owner", scratch: &scratch };
+    stop(serve(&owner, "127.0.0.1:0"));
+    let told = |address: &str| {
+        // The time is shown in seconds.
+        std::thread::sleep(Duration::from_millis(1_100));
+        let note = owner.run(&["--json", "hub", "move", address]).ok().json();
+        note["time"].as_str().unwrap().to_owned()
+    };
+    let first = told("a.example.org:4433");
+    owner.run(&["hub", "backup", "hub.backup"]).ok();
+    let second = told("b.example.org:4433");
+    owner.run(&["hub", "restore", "hub.backup"]).ok();
+    let again = told("a.example.org:4433");
+    assert!(first < second && second < again, "{first} {second} {again}");
+}

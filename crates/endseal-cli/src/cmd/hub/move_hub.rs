@@ -52,13 +52,10 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         // A note that cannot be read is replaced.
         let before = transaction.address_note()?;
         let before = before.and_then(|bytes| AddressNote::open(&bytes, &hub).ok());
-        let note = match before {
-            Some(note) if note.addresses().split(' ').eq(addresses.iter().copied()) => Ok(note),
-            before => {
-                let earliest = before.map_or(0, |note| note.time().saturating_add(1));
-                AddressNote::sign(&key, ctx.now.max(earliest), &addresses, &mut OsRandom)
-            }
-        };
+        // Also for the same addresses: in a database that was put back, nodes may have a note
+        // that is later than this one.
+        let earliest = before.map_or(0, |note| note.time().saturating_add(1));
+        let note = AddressNote::sign(&key, ctx.now.max(earliest), &addresses, &mut OsRandom);
         if let Ok(note) = &note {
             transaction.set_address_note(note.as_bytes())?;
         }

@@ -83,10 +83,19 @@ fn variable(name: &'static str, ctx: &Ctx) -> Result<Option<Zeroizing<String>>, 
     text.transpose().map_err(|_| Failure::usage(format!("{name} is not valid UTF-8")))
 }
 
-/// Locks the folder of a database file, as the hub does that serves from it.
-pub(super) fn occupy_beside(database: &Path) -> Result<File, Failure> {
-    let folder = database.parent().filter(|it| !it.as_os_str().is_empty());
-    occupy(folder.unwrap_or_else(|| Path::new(".")))
+/// Locks the folder of a database file, as the hub does that serves from it. If the file is a
+/// symbolic link, the folder of the file to which it leads is locked, too: a hub can serve from
+/// either. The locks last until the files are dropped.
+pub(super) fn occupy_beside(database: &Path) -> Result<Vec<File>, Failure> {
+    let folder = |path: &Path| match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    // A file that is not there is reported when it is opened.
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut folders = vec![real(&folder(database)), folder(&real(database))];
+    folders.dedup();
+    folders.iter().map(|folder| occupy(folder)).collect()
 }
 
 /// Locks a folder, so that no second hub serves from it. The lock lasts until the file is dropped.
@@ -180,10 +189,10 @@ impl Folder {
             .ok_or_else(|| Failure::new(Kind::Configuration, "the hub's key is under a passphrase"))
     }
 
-    /// Locks the folder, so that no second hub serves from it. The lock lasts until the file is
+    /// Locks the folder, so that no second hub serves from it. The locks last until the files are
     /// dropped.
-    pub(super) fn occupy(&self) -> Result<File, Failure> {
-        occupy(self.home.path())
+    pub(super) fn occupy(&self) -> Result<Vec<File>, Failure> {
+        occupy_beside(&self.file())
     }
 
     /// Refuses a database on a server while the folder has one that was not moved there: its people
