@@ -249,19 +249,19 @@ async fn a_person_is_not_forked_at_two_hubs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn quotas_are_changed_at_once() {
     let world = World::new();
-    let changes: [(u8, fn(Quota) -> Quota); 3] = [
-        (1, |before| Quota { from: Some(7), ..before }),
-        (1, |before| Quota { mailbox: Some(9), ..before }),
-        (2, |before| Quota { from: Some(8), ..before }),
-    ];
+    // Persons, and the limits that commands give them.
+    let changes = [(1, Some(7), None), (1, None, Some(9)), (2, Some(8), None)];
     let start = Arc::new(Barrier::new(changes.len()));
-    let threads = changes.map(|(person, change)| {
+    let threads = changes.map(|(person, from, mailbox): (u8, Option<u64>, Option<u64>)| {
         let (database, start) = (world.database.clone(), Arc::clone(&start));
         thread::spawn(move || {
             let mut store = database.open();
             start.wait();
             let done = store.transact(&mut |it| {
-                it.change_quota(&[person; 32], &change)?;
+                it.change_quota(&[person; 32], &|before| Quota {
+                    from: from.or(before.from),
+                    mailbox: mailbox.or(before.mailbox),
+                })?;
                 thread::sleep(Duration::from_millis(300));
                 Ok(())
             });

@@ -105,7 +105,8 @@ async fn a_refused_target_leaves_the_hub_as_it_was() {
     let (mut world, mut other) = (World::new(), World::new());
     let alice = world.registered().await;
     drop(other.registered().await);
-    (world.stop().await, other.stop().await);
+    world.stop().await;
+    other.stop().await;
     let error = copy(&world.database, &other.database).unwrap_err();
     assert!(error.to_string().contains("not empty"), "{error}");
     world.start();
