@@ -49,6 +49,7 @@ const SCRIPT_PATH: &str = "/refresh.js";
 const NEXT: &str = "next";
 
 /// Name, address and sessions of a service's pages.
+#[allow(clippy::exhaustive_structs, reason = "services make them")]
 pub struct Site {
     /// Name of the service in titles.
     pub name: &'static str,

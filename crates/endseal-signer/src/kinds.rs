@@ -13,7 +13,7 @@ pub const fn kind_name(kind: u16) -> Option<&'static str> {
         7 => "reaction",
         8 => "badge award",
         9 => "chat message",
-        10 | 11 | 12 => "thread",
+        10..=12 => "thread",
         13 => "seal of a private message in your name",
         14 => "private message",
         20 => "picture",

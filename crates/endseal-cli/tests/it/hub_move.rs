@@ -259,7 +259,7 @@ fn a_move_that_is_repeated_has_a_later_time() {
     stop(serve(&owner, "127.0.0.1:0"));
     let told = |address: &str| {
         // The time is shown in seconds.
-        std::thread::sleep(Duration::from_millis(1_100));
+        sleep(Duration::from_millis(1_100));
         let note = owner.run(&["--json", "hub", "move", address]).ok().json();
         note["time"].as_str().unwrap().to_owned()
     };

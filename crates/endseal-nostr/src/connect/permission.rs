@@ -124,8 +124,6 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').filter(|item| !item.is_empty())
 }
 
-/// A permission without a method, or `sign_event` with something else than a kind.
-
 #[cfg(test)]
 mod tests {
     use super::*;

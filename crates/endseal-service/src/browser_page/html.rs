@@ -71,6 +71,6 @@ impl fmt::Display for Document<'_> {
         if self.refreshes {
             write!(f, "<script src=\"{SCRIPT_PATH}\" defer></script>")?;
         }
-        write!(f, "</head><body><main><h1>{title}</h1>{body}</main></body></html>\n")
+        writeln!(f, "</head><body><main><h1>{title}</h1>{body}</main></body></html>")
     }
 }
