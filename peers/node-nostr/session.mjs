@@ -160,16 +160,6 @@ function isConnect({ method, params }, secret) {
   return method === 'connect' && params[1] === secret;
 }
 
-/** True if the metadata are absent or an object of texts. */
-function isObject(json) {
-  try {
-    const value = JSON.parse(json || '{}');
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
-}
-
 function fail(answer, kind, text = TEXTS[kind]) {
   answer.error = text;
   throw new Refused(kind);
@@ -230,12 +220,8 @@ function actionOf({ method, params }, answer) {
     }
     return { subject: method, peer: first };
   }
-  if (method === 'connect') {
-    const wish = (params[2] ?? '').split(',').filter((item) => item !== '');
-    const isWish = wish.every((item) => !/^(:|sign_event:(?!(0|[1-9][0-9]{0,4})$))/.test(item));
-    if (first === undefined || !isWish || !isObject(params[3])) {
-      malformed();
-    }
+  if (method === 'connect' && first === undefined) {
+    malformed();
   }
   return undefined;
 }
