@@ -77,7 +77,7 @@ struct NewFile {
 /// Option for the cost of guessing a passphrase.
 #[derive(clap::Args, Debug)]
 struct Cost {
-    /// Memory and time: 2^N KiB for scrypt; what costs more is read with --max-log-n alone
+    /// Memory and time: 2^N KiB for scrypt; more than 18 needs --max-log-n to read
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LOG_N)]
     #[arg(value_parser = clap::value_parser!(u8).range(i64::from(DEFAULT_LOG_N)..=i64::from(DEFAULT_MAX_LOG_N)))]
     log_n: u8,

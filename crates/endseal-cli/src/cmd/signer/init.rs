@@ -19,7 +19,7 @@ pub(super) struct Args {
     /// Relay over which apps reach the signer; repeatable
     #[arg(long, value_name = "URL")]
     relay: Vec<String>,
-    /// Refuse clients that encrypt with NIP-04, which authenticates nothing, by an error
+    /// Refuse clients that encrypt with NIP-04, which authenticates nothing
     #[arg(long)]
     no_nip04: bool,
 }

@@ -37,7 +37,7 @@ pub(super) struct Args {
     /// The user whose key signs; needed if there are several
     #[arg(long, value_name = "NPUB")]
     user: Option<String>,
-    /// Let the client reach the signer by the user's key, as some need (nostr-login, NDK 2)
+    /// Let the client reach the signer by the user's key, as nostr-login needs
     ///
     /// Relays can then see whose app it is.
     #[arg(long)]
