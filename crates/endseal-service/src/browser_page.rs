@@ -2,7 +2,7 @@
 //!
 //! No one signs in by a password. A command of the same user prints a link that works once; the
 //! browser that opens it gets a session cookie. Every form contains a token of its session. What a
-//! page shows and does is the service's own: [`Site::admit`] answers what is the same for all.
+//! page shows and does is the service's own: [`Site::serve`] answers what is the same for all.
 //!
 //! No check needs more than browsers send: a page may be opened by a link on another site, which
 //! sends the cookie (`SameSite=Lax`) but cannot submit a form.

@@ -214,7 +214,7 @@ impl App {
         &self.wishes
     }
 
-    /// Sets the permissions that the client asks for. Those beyond [`MAX_WISHES`] bytes are
+    /// Sets the permissions that the client asks for. Those beyond 1,024 bytes are
     /// dropped.
     pub fn set_wishes(&mut self, wishes: &str) {
         self.wishes = cut_wishes(wishes).into();
@@ -402,7 +402,7 @@ impl App {
     }
 }
 
-/// Cuts permissions to [`MAX_WISHES`] bytes, at a comma.
+/// Cuts permissions to 1,024 bytes, at a comma.
 pub(crate) fn cut_wishes(wishes: &str) -> &str {
     let end = match wishes.len() {
         ..=MAX_WISHES => wishes.len(),
