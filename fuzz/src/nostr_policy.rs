@@ -8,6 +8,8 @@ use crate::choice;
 
 /// Event kinds of log-ins and bearer tokens, which only rules for their scope allow.
 const CREDENTIALS: [u16; 2] = [22_242, 27_235];
+/// Event kinds that rules of several kinds do not allow.
+const SENSITIVE: [u16; 7] = [13, 62, 22_242, 23_194, 24_133, 24_242, 27_235];
 
 /// Fuzzes rules. The first byte modulo 3 selects the form of the rest: bytes of a rule; text of
 /// rules; an action, a time and the bytes of rules.
@@ -48,7 +50,11 @@ fn decision(data: &[u8]) {
     let (kind, peer, now) =
         (u16::from_le_bytes([*low, *high]), [*peer; 32], u64::from_le_bytes(*now));
     let action = match subject % 6 {
-        0 => Action::Sign { kind, scope: CREDENTIALS.contains(&kind).then_some(peer) },
+        0 => Action::Sign {
+            kind,
+            scope: CREDENTIALS.contains(&kind).then_some(peer),
+            site: (kind == 27_235).then(|| peer.map(|byte| byte ^ 1)),
+        },
         1 => Action::Nip04Encrypt { peer },
         2 => Action::Nip04Decrypt { peer },
         3 => Action::Nip44Encrypt { peer },
@@ -141,13 +147,16 @@ fn specified(rules: &[Rule], action: &Action, now: u64) -> (Verdict, Option<u32>
 
 fn matches(rule: &Rule, action: &Action) -> bool {
     let is_of_kind = |kind: u16| (rule.kinds.first..=rule.kinds.last).contains(&kind);
-    let is_credential = matches!(action, Action::Sign { kind, .. } if CREDENTIALS.contains(kind));
+    let is_sensitive = matches!(action, Action::Sign { kind, .. } if SENSITIVE.contains(kind));
     rule.subject == action.subject()
         && action.kind().is_none_or(is_of_kind)
         && match rule.bound {
-            Bound::None => !(is_credential && rule.effect == Effect::Allow),
+            Bound::None => {
+                let is_one = rule.kinds.first == rule.kinds.last;
+                !is_sensitive || is_one || rule.effect != Effect::Allow
+            }
             Bound::Peer(peer) => action.peer() == Some(&peer),
-            Bound::Scope(scope) => action.scope() == Some(&scope),
+            Bound::Scope(scope) => [action.scope(), action.site()].contains(&Some(&scope)),
         }
 }
 
