@@ -48,10 +48,12 @@ function attempt(work, otherwise) {
 
 /** Fields of a request that a reader keeps. */
 function readRequest(json) {
-  const { id, method, params } = JSON.parse(json);
-  if (typeof id !== 'string' || typeof method !== 'string') {
+  const { id, method: named, params, ...others } = JSON.parse(json);
+  const isResponse = typeof named !== 'string' && ('result' in others || 'error' in others);
+  if (typeof id !== 'string' || isResponse) {
     throw new Error('it cannot be answered');
   }
+  const method = typeof named === 'string' ? named : '';
   const isText = (it) => it === null || (typeof it === 'string' && it.isWellFormed());
   const isList = Array.isArray(params) && params.every(isText);
   return { id, method, params: isList ? params.slice(0, 4).map((it) => it ?? '') : [] };

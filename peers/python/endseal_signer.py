@@ -205,7 +205,7 @@ def line(name, value):
     fields = Fields(value)
     fields.bytes(32)
     fields.version()
-    found = {"number": fields.number(8), "time": fields.number(8), "matter": fields.number(1, range(1, 13))}
+    found = {"number": fields.number(8), "time": fields.number(8), "matter": fields.number(1, range(1, 18))}
     found |= {"app": fields.number(4), "rule": fields.number(4)}
     found |= {"verdict": fields.number(1, range(7)), "method": fields.number(1, range(12))}
     kind = fields.number(4)
@@ -233,10 +233,17 @@ class Head:
     hash: bytes
 
 
-def verify(lines, head_value, noted):
+def verify(lines, head_value, start_value, noted):
     """ "Verification": lines are pairs of name and value; returns the last line."""
     last = Head(0, ZERO)
     passed = {last}
+    if start_value is not None:
+        try:
+            head(b"", start_value)
+        except Refused:
+            raise Refused("start", 0) from None
+        last = Head(int.from_bytes(start_value[:8], "little"), start_value[8:])
+        passed.add(last)
     for name, value in sorted(lines):
         number = last.number + 1
         if name != number.to_bytes(8, "big"):

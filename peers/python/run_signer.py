@@ -5,16 +5,17 @@ import sys
 import endseal_signer as signer
 import vector_run
 
-GIVEN = {"comment", "expect", "kind", "name", "value", "lines", "head", "noted"}
+GIVEN = {"comment", "expect", "kind", "name", "value", "lines", "head", "start", "noted"}
 
 
 def chain(vector):
     lines = [tuple(map(bytes.fromhex, line)) for line in vector["lines"]]
     head = None if vector["head"] is None else bytes.fromhex(vector["head"])
+    start = None if vector["start"] is None else bytes.fromhex(vector["start"])
     noted = vector["noted"]
     if noted is not None:
         noted = signer.Head(noted[0], bytes.fromhex(noted[1]))
-    last = signer.verify(lines, head, noted)
+    last = signer.verify(lines, head, start, noted)
     return {"number": last.number, "hash": last.hash.hex()}
 
 

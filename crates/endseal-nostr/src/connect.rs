@@ -62,7 +62,8 @@ pub const KIND: u16 = 24_133;
 pub enum MessageError {
     /// The bytes are not the JSON of a message.
     Json(JsonError),
-    /// A member is absent: `id`, the `method` of a request, `result` and `error` of a response.
+    /// A member is absent: `id`, the `method` of a message with a `result` or `error`, or all of
+    /// these.
     Missing,
 }
 

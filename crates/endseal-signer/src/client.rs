@@ -66,11 +66,11 @@ impl<'u> RemoteSigner<'u> {
     /// the caller keeps it, because the signer recognises the client by it. `now` is in seconds
     /// since 1970. `configure` changes the settings of each relay connection. `on_page` is called
     /// at most once per request, with the URL of a page on which a person decides; the caller MUST
-    /// show it as untrusted text.
+    /// show it as untrusted text. Relays are passed over if they are malformed, or `ws://` and
+    /// neither local nor in `.onion`, and so are those after the first eight.
     ///
     /// # Errors
-    /// [`RemoteError::Relay`] if a relay's URL is malformed, or is `ws://` and neither local nor in
-    /// `.onion`; [`RemoteError::Relays`] if the URI has too many relays.
+    /// [`RemoteError::Relay`] if no relay is left.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime.
@@ -120,11 +120,13 @@ impl<'u> RemoteSigner<'u> {
             ..Filter::default()
         };
         let mut paths = Vec::new();
-        for (number, url) in bunker.relays.iter().enumerate() {
-            if number == MAX_RELAYS {
-                return Err(RemoteError::Relays);
-            }
-            let address = parse(url).map_err(RemoteError::Relay)?;
+        let mut refused = None;
+        let mut accept = |url| parse(url).map_err(|error| refused = Some(error)).ok();
+        let addresses: Vec<_> = bunker.relays.iter().filter_map(&mut accept).collect();
+        if let Some(error) = refused.filter(|_| addresses.is_empty()) {
+            return Err(RemoteError::Relay(error));
+        }
+        for (number, address) in addresses.into_iter().take(MAX_RELAYS).enumerate() {
             let mut settings = Settings::new(address.clone());
             settings.information = false;
             settings.timing.overlap = Duration::from_secs(MAX_SKEW);

@@ -8,10 +8,10 @@ mod command;
 mod reply;
 mod socket;
 
-pub use command::{Command, Grant, GrantEffect, Rate, Remember, Request};
+pub use command::{Command, Grant, GrantEffect, Rate, Remember, Request, Requested};
 pub use reply::{
-    AppState, AppView, CommandError, Flow, GreetedRelay, IgnoredView, LineView, Reply, RuleView,
-    Status, UserView, WaitingView,
+    AppRelays, AppState, AppView, CommandError, Flow, GreetedRelay, IgnoredView, LineView, Reply,
+    RuleView, Status, UserView, WaitingView,
 };
 pub use socket::{CallError, SOCKET, call};
 

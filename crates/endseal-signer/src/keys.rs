@@ -32,6 +32,11 @@ impl SigningKeys {
         self.0.get(user).map(|key| &**key)
     }
 
+    /// Wipes the key of a user.
+    pub(crate) fn remove(&mut self, user: &PublicKey) {
+        self.0.remove(user);
+    }
+
     /// Returns all keys in the order of their public keys.
     pub fn iter(&self) -> impl Iterator<Item = &SigningKey> {
         self.0.values().map(|key| &**key)

@@ -10,8 +10,17 @@ use crate::records::line::LogLine;
 
 /// Reads the head of the log from a store; the start of the chain if there is none.
 pub(crate) fn head(transaction: &ReadTransaction<'_>) -> Result<LogHead, LoadError> {
-    let Some(value) = transaction.record(LogHead::KIND, &[])? else { return Ok(LogHead::START) };
-    LogHead::from_bytes(&value).map_err(|error| LoadError::Record(LogHead::KIND, error))
+    read(transaction, LogHead::KIND)
+}
+
+/// Reads from a store behind which line its log starts: the last one that was archived.
+pub(crate) fn start(transaction: &ReadTransaction<'_>) -> Result<LogHead, LoadError> {
+    read(transaction, LogHead::START_KIND)
+}
+
+fn read(transaction: &ReadTransaction<'_>, kind: u32) -> Result<LogHead, LoadError> {
+    let Some(value) = transaction.record(kind, &[])? else { return Ok(LogHead::START) };
+    LogHead::from_bytes(&value).map_err(|error| LoadError::Record(kind, error))
 }
 
 /// Verifies the whole audit log and returns its last line. Memory use is bounded. If the caller
@@ -39,14 +48,16 @@ pub fn verify_log(
 pub(crate) struct Verification {
     noted: Option<LogHead>,
     is_noted: bool,
-    /// Number and hash of the last verified line.
+    /// True until the first page is read.
+    is_first: bool,
+    /// Number and hash of the last verified line, or of the last archived one.
     at: LogHead,
 }
 
 impl Verification {
     pub(crate) fn new(noted: Option<LogHead>) -> Self {
         let at = LogHead::START;
-        Self { noted, is_noted: noted.is_none_or(|noted| noted == at), at }
+        Self { noted, is_noted: noted.is_none_or(|noted| noted == at), is_first: true, at }
     }
 
     /// Verifies the next page. Returns the last line after the last page, and `None` before.
@@ -55,14 +66,25 @@ impl Verification {
         transaction: &ReadTransaction<'_>,
     ) -> Result<Option<LogHead>, VerifyError> {
         let broken = |at, fault| Err(VerifyError::Broken(LogBroken { at, fault }));
-        // A page starts behind a name. The empty name comes before all lines, and no line has it.
-        let name = match self.at.number {
-            0 if transaction.record(LogLine::KIND, &[])?.is_some() => {
-                return broken(1, LogFault::Missing);
-            }
-            0 => Vec::new(),
-            number => LogLine::record_name(number).to_vec(),
+        let start = match start(transaction) {
+            Ok(start) => start,
+            Err(LoadError::Store(error)) => return Err(error.into()),
+            Err(_) => return broken(0, LogFault::Start),
         };
+        // Lines may be archived between two pages.
+        if start.number > self.at.number {
+            self.at = start;
+            self.is_noted |= self.noted == Some(start);
+        }
+        // A page starts behind a name. The empty name comes before all lines, and no line has it.
+        let name = match self.is_first {
+            true if transaction.record(LogLine::KIND, &[])?.is_some() => {
+                return broken(self.at.number.saturating_add(1), LogFault::Missing);
+            }
+            true => Vec::new(),
+            false => LogLine::record_name(self.at.number).to_vec(),
+        };
+        self.is_first = false;
         let page = transaction.records_after(LogLine::KIND, &name, PAGE)?;
         for (name, value) in &page {
             let next = self.at.number.saturating_add(1);
@@ -138,6 +160,8 @@ pub enum LogFault {
     Hash,
     /// The last line is not the one that the head names.
     Head,
+    /// The record of the last archived line is malformed.
+    Start,
     /// The log does not contain the line that was kept elsewhere.
     Noted,
 }
@@ -151,6 +175,7 @@ impl LogFault {
             Self::Record(error) => error.code(),
             Self::Hash => "hash",
             Self::Head => "head",
+            Self::Start => "start",
             Self::Noted => "noted",
         }
     }
@@ -164,6 +189,7 @@ impl fmt::Display for LogBroken {
             LogFault::Record(error) => error.fmt(f),
             LogFault::Hash => f.write_str("its hash is wrong"),
             LogFault::Head => f.write_str("the log does not end as its head says"),
+            LogFault::Start => f.write_str("the record of archived lines is malformed"),
             LogFault::Noted => f.write_str("it is not the line that was kept elsewhere"),
         }
     }

@@ -183,6 +183,14 @@ impl SignerStore {
         lines.collect::<Result<_, _>>().map_err(|error| LoadError::Record(LogLine::KIND, error))
     }
 
+    /// Returns behind which line the log starts: the last one that was archived.
+    ///
+    /// # Errors
+    /// [`LoadError`] if the record cannot be read or is malformed.
+    pub fn log_start(&mut self) -> Result<LogHead, LoadError> {
+        log::start(&self.store.read()?)
+    }
+
     /// Returns the store for backups, checks and checkpoints. Records MUST NOT be written through
     /// it.
     pub fn store(&mut self) -> &mut Store {

@@ -17,7 +17,7 @@ const DOCUMENTS: [(&str, usize); 8] = [
     ("CHANGELOG.md", 60),
     ("docs/cli.md", 200),
     ("docs/cli-reference.md", 200),
-    ("docs/json.md", 120),
+    ("docs/json.md", 125),
     ("docs/s3.md", 250),
     ("docs/design", 120),
 ];

@@ -16,6 +16,9 @@ mod invite;
 mod lock;
 mod log;
 mod passphrase;
+mod reinvite;
+mod remove_key;
+mod rename;
 mod revoke;
 mod rules;
 mod run;
@@ -49,6 +52,8 @@ enum Command {
     Connect(connect::Args),
     Apps(apps::Args),
     Grant(grant::Args),
+    Rename(rename::Args),
+    Reinvite(reinvite::Args),
     Revoke(revoke::Args),
     Waiting(waiting::Args),
     Approve(approve::Args),
@@ -58,6 +63,7 @@ enum Command {
     Lock(lock::Args),
     Unlock(unlock::Args),
     Passphrase(passphrase::Args),
+    RemoveKey(remove_key::Args),
     Backup(backup::Args),
     SignIn(sign_in::Args),
     Status(status::Args),
@@ -72,6 +78,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Connect(args) => connect::run(args, ctx),
         Command::Apps(args) => apps::run(&args, ctx),
         Command::Grant(args) => grant::run(args, ctx),
+        Command::Rename(args) => rename::run(args, ctx),
+        Command::Reinvite(args) => reinvite::run(args, ctx),
         Command::Revoke(args) => revoke::run(args, ctx),
         Command::Waiting(args) => waiting::run(&args, ctx),
         Command::Approve(args) => approve::run(&args, ctx),
@@ -81,6 +89,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Lock(args) => lock::run(&args, ctx),
         Command::Unlock(args) => unlock::run(&args, ctx),
         Command::Passphrase(args) => passphrase::run(&args, ctx),
+        Command::RemoveKey(args) => remove_key::run(&args, ctx),
         Command::Backup(args) => backup::run(&args, ctx),
         Command::SignIn(args) => sign_in::run(&args, ctx),
         Command::Status(args) => status::run(&args, ctx),

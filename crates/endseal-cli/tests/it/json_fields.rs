@@ -94,7 +94,7 @@ const NOSTR: [&str; 12] = [
     "nostr unwrap",
     "nostr decode",
 ];
-const SIGNER: [&str; 19] = [
+const SIGNER: [&str; 22] = [
     "signer init",
     "signer import",
     "signer run",
@@ -102,7 +102,10 @@ const SIGNER: [&str; 19] = [
     "signer connect",
     "signer apps",
     "signer grant",
+    "signer rename",
+    "signer reinvite",
     "signer revoke",
+    "signer remove-key",
     "signer waiting",
     "signer approve",
     "signer deny",
@@ -461,14 +464,26 @@ fn fields_of_the_signer_are_documented() {
     seen.feed(&alice, &connect, App::new(&world).uri("0123456789").as_bytes());
     seen.run(&alice, &["signer", "grant", "mail", "--remove", "2"]);
     seen.run(&alice, &["signer", "apps"]);
-    seen.run(&alice, &["signer", "revoke", "news"]);
+    seen.run(&alice, &["signer", "rename", "news", "letters"]);
+    seen.run(&alice, &["signer", "reinvite", "letters", "-o", "another-url"]);
+    seen.run(&alice, &["signer", "reinvite", "letters"]);
+    seen.run(&alice, &["signer", "revoke", "letters"]);
     seen.run(&alice, &["signer", "log"]);
     seen.run(&alice, &["signer", "log", "--verify"]);
     seen.run(&alice, &["signer", "lock"]);
     seen.run(&alice, &[&["signer", "unlock"], &pass[..]].concat());
     seen.run(&alice, &["signer", "backup", "copy"]);
     seen.run(&alice, &["signer", "sign-in"]);
+    seen.run(&alice, &["signer", "invite", "far", "--relay", "ws://127.0.0.1:9"]);
     seen.run(&alice, &["signer", "status"]);
+    drop(signer);
+    let other = Person { name: "carol", scratch: &scratch };
+    seen.run(&other, &[&["signer", "init", "--relay", &world.url()], &pass[..]].concat());
+    seen.feed(&other, &[&["signer", "import"], &pass[..]].concat(), key.as_bytes());
+    seen.run(&other, &[&["signer", "log", "--archive", "old"], &pass[..]].concat());
+    let npub = "npub10xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqpkge6d";
+    let remove = ["signer", "remove-key", npub, "--keep", "kept"];
+    seen.run(&other, &[&remove, &pass[..]].concat());
     seen.check(&SIGNER);
 }
 

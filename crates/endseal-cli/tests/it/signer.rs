@@ -29,6 +29,10 @@ const RUNNING: [&[&str]; 7] = [
     &["connect", "-"],
 ];
 
+fn text_of(path: &std::path::Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
 /// A person with a signer.
 pub(crate) struct Owner<'a>(pub(crate) Person<'a>);
 
@@ -377,6 +381,103 @@ fn the_log_has_a_line_for_each_change_and_is_verified() {
     let line = ran.text().lines().nth(1).unwrap();
     assert!(line.starts_with("     2  2") && line.ends_with("Z  app invited  mail"), "{line}");
     assert_eq!(alice.run(&["log", "--verify", "--after", "1"]).code, 2);
+}
+
+#[test]
+fn old_lines_are_archived_and_verified_with_the_log() {
+    let scratch = Scratch::new();
+    let alice = Owner::new(&scratch, RELAY);
+    alice.run(&["invite", "mail", "--allow", "sign:1"]).ok();
+    let all = alice.run(&["--json", "log"]).ok().text().to_owned();
+    // Nothing of it is needed: no request was decided.
+    let ran = alice.run(&["log", "--archive", "old"]).ok();
+    assert_eq!(ran.confirmation(), "3 lines moved to 'old', up to line 3");
+    alice.run(&["log", "--archive", "old"]).fails(2, "already");
+    alice.run(&["rename", "mail", "post"]).ok();
+    alice.run(&["log", "--archive", "older"]).ok();
+    let left = alice.run(&["log"]).ok().text().to_owned();
+    assert!(left.starts_with("     6  ") && left.ends_with("log archived  5\n"), "{left}");
+    let archived: Vec<Value> =
+        text_of(&scratch.path("old")).lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    for (line, before) in archived.iter().zip(all.lines()) {
+        let before: Value = serde_json::from_str(before).unwrap();
+        let hash = &line["value"].as_str().unwrap()[..64];
+        assert_eq!((&line["number"], hash), (&before["number"], before["hash"].as_str().unwrap()));
+    }
+    let ran = alice.run(&["log", "--verify"]).ok();
+    assert!(ran.text().starts_with("6 lines, the last one "), "{}", ran.text());
+    assert!(ran.err.contains("lines up to 5 are archived"), "{}", ran.err);
+    let verify = |files: &[&str]| {
+        let mut args = vec!["log", "--verify"];
+        files.iter().for_each(|file| args.extend(["--archived", file]));
+        alice.run(&args)
+    };
+    verify(&["old", "older"]).ok();
+    verify(&["old"]).fails(1, "begins behind line 5");
+    verify(&["older", "old"]).fails(1, "line 1 of the log is not in 'older'");
+    verify(&["old", "old"]).fails(1, "line 4 of the log is not in 'old'");
+    let changed = text_of(&scratch.path("old")).replacen("\"value\":\"0", "\"value\":\"1", 3);
+    let changed = changed.replacen("\"value\":\"a", "\"value\":\"b", 3);
+    let changed = changed.replace("6d61696c", "6d61696d");
+    fs::write(scratch.path("changed"), changed).unwrap();
+    verify(&["changed", "older"]).fails(1, "of the log is not in 'changed'");
+    fs::write(scratch.path("long"), "x".repeat(1 << 20)).unwrap();
+    verify(&["long"]).fails(1, "line 1 of the log is not in 'long'");
+}
+
+#[test]
+fn an_app_is_renamed_and_invited_again() {
+    let scratch = Scratch::new();
+    let alice = Owner::new(&scratch, RELAY);
+    let first = alice.run(&["invite", "mail", "--allow", "sign:1"]).ok().text().to_owned();
+    alice.run(&["invite", "notes"]).ok();
+    alice.run(&["rename", "mail", "notes"]).fails(2, "another app already has the name");
+    let ran = alice.run(&["rename", "mail", "post"]).ok();
+    assert_eq!(ran.confirmation(), "'mail' is 'post' now");
+    let ran = alice.run(&["reinvite", "post", "--valid", "1h"]).ok();
+    assert!(ran.err.contains("app 1 waits 1h for its client"), "{}", ran.err);
+    let again = ran.text();
+    assert_ne!(again, first);
+    let key = |uri: &str| uri.split_once('?').unwrap().0.to_owned();
+    assert_eq!(key(again), key(&first));
+    assert_eq!(alice.json(&["apps"])["apps"][0]["rules"][0]["text"], "sign:1");
+    alice.run(&["reinvite", "post", "-o", "uri"]).ok();
+    assert!(text_of(&scratch.path("uri")).starts_with("bunker://"));
+    alice.run(&["reinvite", "post", "-o", "uri"]).fails(2, "already");
+    alice.run(&["reinvite", "nobody"]).fails(2, "there is no app 'nobody'");
+}
+
+#[test]
+fn a_key_is_removed_and_its_copy_can_be_imported() {
+    let scratch = Scratch::new();
+    let alice = Owner::new(&scratch, RELAY);
+    alice.run(&["invite", "mail"]).ok();
+    alice.run(&["remove-key", FIRST_NPUB]).fails(2, "--keep");
+    let ran = alice.run(&["remove-key", FIRST_NPUB, "--keep", "copy"]);
+    ran.fails(2, "1 apps that have not ended use this key");
+    assert!(!scratch.path("copy").exists(), "no copy is left of a key that stays");
+    alice.run(&["revoke", "mail"]).ok();
+    let ran = alice.run(&["remove-key", FIRST_NPUB, "--keep", "copy"]).ok();
+    assert_eq!(ran.confirmation(), "the key is removed; its copy is in 'copy'");
+    assert_eq!(alice.json(&["status"])["users"].as_array().unwrap().len(), 0);
+    assert_eq!(alice.json(&["apps"])["apps"].as_array().unwrap().len(), 0);
+    alice.run(&["remove-key", FIRST_NPUB, "--forget"]).fails(2, "the signer has no user key");
+    alice.run(&["import", "copy"]).ok();
+    assert_eq!(alice.json(&["status"])["users"][0]["npub"], FIRST_NPUB);
+    alice.run(&["remove-key", FIRST, "--forget"]).ok();
+}
+
+#[test]
+fn rules_for_kinds_that_act_elsewhere_are_told() {
+    let scratch = Scratch::new();
+    let alice = Owner::new(&scratch, RELAY);
+    let ran = alice.run(&["invite", "a", "--allow", "sign"]).ok();
+    let all = "not included (13, 62, 22242, 23194, 24133, 24242, 27235)";
+    assert!(ran.err.contains(all), "{}", ran.err);
+    let ran = alice.run(&["invite", "b", "--allow", "sign:1,sign:24242"]).ok();
+    assert!(ran.err.contains("warning: kind 24242 acts for you elsewhere: "), "{}", ran.err);
+    let ran = alice.run(&["invite", "c", "--allow", "sign:1-7,nip44_decrypt"]).ok();
+    assert!(!ran.err.contains("elsewhere"), "{}", ran.err);
 }
 
 #[test]

@@ -195,7 +195,7 @@ fn a_client_that_shows_a_uri_is_connected() {
     let uri = app.uri("0123456789abcdef");
     let connect = ["signer", "connect", "-", "--allow", "sign:1", "--allow-private"];
     let ran = alice.0.feed(&connect, uri.as_bytes()).ok();
-    let said = "app 1 is added; 1 of 1 relays of the URI took its greeting; \
+    let said = "app 1, 'mail app', is added; 1 of 1 relays of the URI took its greeting; \
                 the running signer repeats it for ten minutes, until the client answers";
     assert_eq!(ran.confirmation(), said);
     app.accept("0123456789abcdef");

@@ -35,19 +35,20 @@ impl<'a> Request<'a> {
     /// Parses a JSON object with `id`, `method` and `params`, and removes the escapes of its
     /// strings where they lie. `params` may be absent, and `null` in it is the empty text: some
     /// clients write it for what they leave out. If it is no array of texts, or one of them has
-    /// half a surrogate pair, the request has no parameters: with its id it can still be answered.
+    /// half a surrogate pair, the request has no parameters, and if `method` is no text, an empty
+    /// method: with its id it can still be answered.
     ///
     /// # Errors
     /// [`MessageError`]; `json` may be changed.
     pub fn parse(json: &'a mut [u8]) -> Result<Self, MessageError> {
-        let (mut id, mut method) = (None, None);
+        let (mut id, mut method, mut is_response) = (None, None, false);
         let mut params = [const { 0..0 }; MAX_PARAMS];
         let (mut count, mut are_texts, mut has_halves) = (0, true, false);
         let mut scanner = Scanner::new(json)?;
         scanner.object(|scanner, name| {
             if name.is("id") {
                 id = Some(scanner.string_located()?.1);
-            } else if name.is("method") {
+            } else if name.is("method") && scanner.peek() == Some(b'"') {
                 method = Some(scanner.string_located()?.1);
             } else if name.is("params") && scanner.peek() == Some(b'[') {
                 scanner.array(|scanner| {
@@ -70,6 +71,7 @@ impl<'a> Request<'a> {
                     Ok::<_, JsonError>(())
                 })?;
             } else {
+                is_response |= name.is("result") || name.is("error");
                 scanner.skip()?;
             }
             Ok::<_, JsonError>(())
@@ -78,9 +80,10 @@ impl<'a> Request<'a> {
         if !are_texts || has_halves {
             count = 0;
         }
-        let (Some(mut id), Some(mut method)) = (id, method) else {
+        if method.is_none() && is_response {
             return Err(MessageError::Missing);
-        };
+        }
+        let (mut id, mut method) = (id.ok_or(MessageError::Missing)?, method.unwrap_or(0..0));
         for place in [&mut id, &mut method].into_iter().chain(&mut params) {
             unescape(json, place)?;
         }

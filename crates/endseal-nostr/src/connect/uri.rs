@@ -35,6 +35,8 @@ pub struct Bunker<'a> {
     /// Relays where it listens: at least one, each `ws://` or `wss://` and 255 bytes at most. A
     /// writer does not check them.
     pub relays: Relays<'a>,
+    /// Number of relays that were no WebSocket URLs. A writer ignores it.
+    pub ignored_relays: usize,
     /// Secret, valid for one connection.
     pub secret: Option<ConnectSecret>,
 }
@@ -48,6 +50,8 @@ pub struct NostrConnect<'a> {
     /// Relays where it listens: at least one, each `ws://` or `wss://` and 255 bytes at most. A
     /// writer does not check them.
     pub relays: Relays<'a>,
+    /// Number of relays that were no WebSocket URLs. A writer ignores it.
+    pub ignored_relays: usize,
     /// Secret, which the signer returns.
     pub secret: ConnectSecret,
     /// Permissions that the client wishes for.
@@ -60,7 +64,10 @@ impl<'a> ConnectUri<'a> {
     /// Parses a URI, whose text the caller MUST wipe if it has a secret. `buffer` takes the decoded
     /// texts and MUST be as long as the URI.
     ///
-    /// Parameters of other names are ignored.
+    /// People copy URIs, and clients write them in several ways, so it is lenient where nothing
+    /// depends on it: the scheme may be in upper case, the key an `npub`, a fragment and relays
+    /// that are no WebSocket URLs are passed over, and permissions and metadata that cannot be
+    /// decoded are as absent. Parameters of other names are ignored.
     ///
     /// # Errors
     /// [`UriError`].
@@ -71,23 +78,25 @@ impl<'a> ConnectUri<'a> {
         if buffer.len() < uri.len() {
             return Err(UriError::Output(OutputTooSmall { needed: uri.len() }));
         }
-        if let Some(rest) = uri.strip_prefix(BUNKER) {
+        if let Some(rest) = without_scheme(uri, BUNKER) {
             let (signer, query) = split(rest)?;
             let mut query = Query { query, free: buffer };
-            let relays = query.relays()?;
-            return Ok(Self::Bunker(Bunker { signer, relays, secret: query.secret()? }));
+            let (relays, ignored_relays) = query.relays()?;
+            let secret = query.secret()?;
+            return Ok(Self::Bunker(Bunker { signer, relays, ignored_relays, secret }));
         }
-        let rest = uri.strip_prefix(NOSTR_CONNECT).ok_or(UriError::Scheme)?;
+        let rest = without_scheme(uri, NOSTR_CONNECT).ok_or(UriError::Scheme)?;
         let (client, query) = split(rest)?;
         let mut query = Query { query, free: buffer };
-        let relays = query.relays()?;
-        let secret = query.secret()?.ok_or(UriError::Missing)?;
-        let permissions = Permissions::new(query.value("perms")?.unwrap_or_default());
+        let (relays, ignored_relays) = query.relays()?;
+        let secret = query.secret()?.ok_or(UriError::NoSecret)?;
+        let permissions = Permissions::new(query.value("perms").unwrap_or_default());
         let mut metadata = Metadata::default();
         for (name, field) in metadata.fields_mut() {
-            *field = query.value(name)?.filter(|value| !value.is_empty()).map(Text::Plain);
+            *field = query.value(name).filter(|value| !value.is_empty()).map(Text::Plain);
         }
-        Ok(Self::NostrConnect(NostrConnect { client, relays, secret, permissions, metadata }))
+        let uri = NostrConnect { client, relays, ignored_relays, secret, permissions, metadata };
+        Ok(Self::NostrConnect(uri))
     }
 }
 
@@ -127,13 +136,25 @@ impl NostrConnect<'_> {
     }
 }
 
+/// Part of a URI behind its scheme, which is compared without regard to case (RFC 3986, 3.1).
+fn without_scheme<'u>(uri: &'u str, scheme: &str) -> Option<&'u str> {
+    let (head, rest) = uri.split_at_checked(scheme.len())?;
+    head.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
 /// Key and query behind the scheme.
 fn split(rest: &str) -> Result<(PublicKey, &str), UriError> {
-    if !rest.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
+    if rest.chars().any(char::is_control) {
         return Err(UriError::Character);
     }
+    let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
     let (key, query) = rest.split_once('?').unwrap_or((rest, ""));
-    Ok((key::public_from_hex(key).map_err(UriError::Key)?, query))
+    let key = key.strip_suffix('/').unwrap_or(key);
+    let found = match key::public_from_npub(key) {
+        Ok(key) => Ok(key),
+        Err(_) => key::public_from_hex(key),
+    };
+    Ok((found.map_err(UriError::Key)?, query))
 }
 
 /// Values of a parameter as they are written.
@@ -149,13 +170,6 @@ struct Query<'u, 'a> {
 }
 
 impl<'u, 'a> Query<'u, 'a> {
-    /// Value of a parameter that occurs once at most.
-    fn raw_once(&self, name: &str) -> Result<Option<&'u str>, UriError> {
-        let mut values = raw(self.query, name);
-        let value = values.next();
-        if values.next().is_some() { Err(UriError::Duplicate) } else { Ok(value) }
-    }
-
     /// Takes the first bytes of the free space.
     fn take(&mut self, len: usize) -> &'a [u8] {
         let (taken, free) = core::mem::take(&mut self.free).split_at_mut(len);
@@ -163,16 +177,19 @@ impl<'u, 'a> Query<'u, 'a> {
         taken
     }
 
-    fn value(&mut self, name: &str) -> Result<Option<&'a str>, UriError> {
-        let Some(raw) = self.raw_once(name)? else { return Ok(None) };
-        let len = decode(raw, self.free)?;
-        str::from_utf8(self.take(len)).map(Some).map_err(|_| UriError::Encoding)
+    /// First value of a parameter; none if it cannot be decoded.
+    fn value(&mut self, name: &str) -> Option<&'a str> {
+        let len = decode(raw(self.query, name).next()?, self.free).ok()?;
+        str::from_utf8(self.take(len)).ok()
     }
 
     fn secret(&mut self) -> Result<Option<ConnectSecret>, UriError> {
-        let Some(raw) = self.raw_once("secret")?.filter(|raw| !raw.is_empty()) else {
-            return Ok(None);
-        };
+        let mut values = raw(self.query, "secret");
+        let first = values.next();
+        if values.next().is_some() {
+            return Err(UriError::Duplicate);
+        }
+        let Some(raw) = first.filter(|raw| !raw.is_empty()) else { return Ok(None) };
         let secret = decode(raw, self.free).and_then(|len| {
             let text = str::from_utf8(&self.free[..len]).map_err(|_| UriError::Encoding)?;
             ConnectSecret::new(text).map_err(|_| UriError::Secret)
@@ -181,20 +198,25 @@ impl<'u, 'a> Query<'u, 'a> {
         secret.map(Some)
     }
 
-    /// Relays as records, which are shorter than the parameters.
-    fn relays(&mut self) -> Result<Relays<'a>, UriError> {
-        let mut end = 0;
+    /// Relays as records, which are shorter than the parameters, and the number of those that are
+    /// no WebSocket URLs.
+    fn relays(&mut self) -> Result<(Relays<'a>, usize), UriError> {
+        let (mut end, mut ignored) = (0, 0);
         for raw in raw(self.query, "relay") {
             let (header, value) = self.free[end..].split_at_mut(2);
-            let len = decode(raw, value)?;
-            if !is_websocket(&value[..len]) {
-                return Err(UriError::Relay);
-            }
-            header[0] = RELAY;
-            header[1] = u8::try_from(len).map_err(|_| UriError::Relay)?;
-            end += 2 + len;
+            let relay = decode(raw, value).ok().filter(|len| is_websocket(&value[..*len]));
+            let Some(len) = relay.and_then(|len| u8::try_from(len).ok()) else {
+                ignored += 1;
+                continue;
+            };
+            header.copy_from_slice(&[RELAY, len]);
+            end += 2 + usize::from(len);
         }
-        if end == 0 { Err(UriError::Missing) } else { Ok(Relays::from_records(self.take(end))) }
+        match (end, ignored) {
+            (0, 0) => Err(UriError::NoRelay),
+            (0, _) => Err(UriError::Relay),
+            _ => Ok((Relays::from_records(self.take(end)), ignored)),
+        }
     }
 }
 
@@ -277,20 +299,22 @@ pub enum UriError {
     Length,
     /// The URI begins neither with `bunker://` nor with `nostrconnect://`.
     Scheme,
-    /// The URI has a character other than visible ASCII, or `#`.
+    /// The URI has a control character.
     Character,
     /// A public key does not follow the scheme.
     Key(KeyError),
-    /// A value is not percent-encoded UTF-8.
+    /// The secret is not percent-encoded UTF-8.
     Encoding,
-    /// A relay is not `ws://` or `wss://` with visible ASCII, up to 255 bytes.
+    /// No relay is `ws://` or `wss://` with visible ASCII, up to 255 bytes.
     Relay,
     /// The secret is longer than 256 bytes.
     Secret,
-    /// A parameter other than `relay` occurs twice.
+    /// There are two secrets.
     Duplicate,
-    /// There is no relay, or a client's URI has no secret.
-    Missing,
+    /// There is no relay.
+    NoRelay,
+    /// A client's URI has no secret.
+    NoSecret,
     /// The buffer is too small.
     Output(OutputTooSmall),
 }
@@ -300,13 +324,14 @@ impl fmt::Display for UriError {
         f.write_str(match self {
             Self::Length => "the URI is longer than 4,096 bytes",
             Self::Scheme => "the URI is neither bunker:// nor nostrconnect://",
-            Self::Character => "the URI has a character that is not allowed",
-            Self::Key(error) => return error.fmt(f),
-            Self::Encoding => "a value of the URI is not percent-encoded UTF-8",
-            Self::Relay => "a relay of the URI is not a WebSocket URL",
+            Self::Character => "the URI has a control character",
+            Self::Key(_) => "no public key (64 hexadecimal digits, or npub) follows the scheme",
+            Self::Encoding => "the secret of the URI is not percent-encoded UTF-8",
+            Self::Relay => "no relay of the URI is a WebSocket URL (wss://…)",
             Self::Secret => "the secret of the URI is longer than 256 bytes",
-            Self::Duplicate => "a parameter of the URI occurs twice",
-            Self::Missing => "the URI has no relay or no secret",
+            Self::Duplicate => "the URI has two secrets",
+            Self::NoRelay => "the URI has no relay",
+            Self::NoSecret => "the URI has no secret",
             Self::Output(error) => return error.fmt(f),
         })
     }

@@ -13,6 +13,8 @@ type Record = (Vec<u8>, Vec<u8>);
 struct Log {
     lines: Vec<Record>,
     head: Option<Vec<u8>>,
+    /// Value of the record of the last archived line.
+    start: Option<Vec<u8>>,
 }
 
 impl Log {
@@ -24,7 +26,7 @@ impl Log {
             lines.push((number.to_be_bytes().to_vec(), [&before[..], &body].concat()));
         }
         let head = (count > 0).then(|| [&count.to_le_bytes()[..], &before].concat());
-        Self { lines, head }
+        Self { lines, head, start: None }
     }
 
     /// Recomputes the hashes of all lines behind `from`, and the head.
@@ -41,6 +43,12 @@ impl Log {
         self.head = Some([&count.to_le_bytes()[..], &before].concat());
     }
 
+    /// Removes the first lines, as they are archived.
+    fn archive(&mut self, count: u64) {
+        self.start = Some([&count.to_le_bytes()[..], &self.hash_of(count)].concat());
+        self.lines.drain(..usize::try_from(count).unwrap());
+    }
+
     fn hash_of(&self, number: u64) -> [u8; 32] {
         match usize::try_from(number).unwrap() {
             0 => [0; 32],
@@ -51,6 +59,7 @@ impl Log {
 
 pub(crate) fn write(dir: &Path) {
     accepted(dir);
+    archived(dir);
     changed(dir);
     ended(dir);
 }
@@ -72,6 +81,55 @@ fn accepted(dir: &Path) {
             .with_hex("hash", &log.hash_of(count))
             .write(dir);
     }
+}
+
+/// Vectors of logs whose first lines were archived.
+fn archived(dir: &Path) {
+    let whole = Log::of(5);
+    let noted = |number| Some((number, whole.hash_of(number)));
+    for (what, comment, count, noted) in [
+        ("archived", "lines 1 to 3 were archived", 3, None),
+        ("archived-noted", "the last archived line was noted", 3, noted(3)),
+        ("archived-noted-after", "a line behind the archived ones was noted", 3, noted(4)),
+        ("archived-all", "all lines were archived", 5, None),
+    ] {
+        let mut log = Log::of(5);
+        log.archive(count);
+        vector(what, comment, "ok", &log, noted)
+            .with_json("number", "5")
+            .with_hex("hash", &whole.hash_of(5))
+            .write(dir);
+    }
+    let refuse = |what, comment, expect, at: u64, noted, change: &dyn Fn(&mut Log)| {
+        let mut log = Log::of(5);
+        log.archive(3);
+        change(&mut log);
+        vector(what, comment, expect, &log, noted).with_json("at", &at.to_string()).write(dir);
+    };
+    let early = noted(2);
+    refuse("archived-noted-before", "an archived line was noted", "noted", 2, early, &|_| {});
+    refuse("archived-left", "line 3 is archived, and there still", "missing", 4, None, &|log| {
+        log.lines.insert(0, Log::of(5).lines[2].clone());
+    });
+    refuse("archived-more", "line 4 is absent, too", "missing", 4, None, &|log| {
+        drop(log.lines.remove(0));
+    });
+    refuse("archived-other", "another hash of line 3", "hash", 4, None, &|log| {
+        log.start.as_mut().unwrap()[8] ^= 1;
+    });
+    refuse(
+        "archived-cut",
+        "the record of the last archived line is cut",
+        "start",
+        0,
+        None,
+        &|log| {
+            log.start.as_mut().unwrap().pop();
+        },
+    );
+    refuse("archived-zero", "line 0 was archived", "start", 0, None, &|log| {
+        log.start = Some(vec![0; 40]);
+    });
 }
 
 /// Vectors in which a line before the last is manipulated.
@@ -162,8 +220,10 @@ fn vector(
     let lines =
         if lines.is_empty() { "[]".into() } else { format!("[\n{}\n  ]", lines.join(",\n")) };
     let head = log.head.as_ref().map_or("null".into(), |head| format!("\"{}\"", hex(head)));
+    let start = log.start.as_ref().map_or("null".into(), |start| format!("\"{}\"", hex(start)));
     let noted =
         noted.map_or("null".into(), |(number, hash)| format!("[{number}, \"{}\"]", hex(&hash)));
     let vector = Vector::new(&format!("chain-{what}"), comment, expect).with("kind", "chain");
-    vector.with_json("lines", &lines).with_json("head", &head).with_json("noted", &noted)
+    let vector = vector.with_json("lines", &lines).with_json("head", &head);
+    vector.with_json("start", &start).with_json("noted", &noted)
 }

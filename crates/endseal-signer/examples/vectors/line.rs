@@ -51,6 +51,8 @@ pub(crate) fn write(dir: &Path) {
     let quoted = format!("\"{longest}\"");
     let long = value(&body(4, 4, &longest));
     kind.ok("longest-text", "a rule was added", &long, &fields("4", "1", &quoted));
+    let archived = value(&body(4, 17, "3"));
+    kind.ok("last-matter", "lines were archived", &archived, &fields("17", "1", "\"3\""));
     kind.lengths();
     kind.version(32);
     kind.refused("no-body", "there is a hash alone", "length", &kind.value[..32]);
@@ -60,7 +62,7 @@ pub(crate) fn write(dir: &Path) {
     let kind = Kind { name: 4_u64.to_be_bytes().to_vec(), value: value(&body(4, 1, "é")), ..zero };
     for (what, comment, at, bytes) in [
         ("matter-0", "matter 0", 17, &[0][..]),
-        ("matter-13", "matter 13", 17, &[13]),
+        ("matter-18", "matter 18", 17, &[18]),
         ("verdict-7", "verdict 7", 26, &[7]),
         ("method-12", "method 12", 27, &[12]),
         ("kind-65536", "kind 65536", 28, &65_536_u32.to_le_bytes()),

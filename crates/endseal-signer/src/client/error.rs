@@ -10,10 +10,8 @@ use endseal_relay::address::AddressError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// A relay URL in the URI is malformed, or is neither encrypted nor local.
+    /// All relay URLs in the URI are malformed, or neither encrypted nor local.
     Relay(AddressError),
-    /// The URI has more relays than a client connects to.
-    Relays,
     /// The operating system returned no random bytes.
     Random(RandomError),
     /// The request is longer than the longest event that relays accept.
@@ -51,7 +49,6 @@ impl fmt::Display for RemoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Relay(error) => error.fmt(f),
-            Self::Relays => f.write_str("the URI has too many relays"),
             Self::Random(error) => error.fmt(f),
             Self::Length => f.write_str("the request is too long for an event"),
             Self::Unreachable(None) => f.write_str("no relay of the signer can be reached"),

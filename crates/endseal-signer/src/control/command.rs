@@ -95,6 +95,8 @@ pub enum Command {
         allow_private: bool,
         /// Answers the client by the user's key, as in [`Self::Invite`].
         as_user_key: bool,
+        /// Adds the rules of [`Self::GrantRequested`], too.
+        grant_requested: bool,
     },
     /// Lists the apps with their rules.
     Apps,
@@ -110,8 +112,32 @@ pub enum Command {
     GrantRequested {
         /// Name or number of the app.
         app: String,
-        /// Seconds until the rules expire.
-        lifetime: Option<u64>,
+        /// Permissions that a person has seen.
+        requested: Requested,
+    },
+    /// Gives an app another name.
+    Rename {
+        /// Name or number of the app.
+        app: String,
+        /// New name, unique among the apps that have not ended.
+        name: String,
+    },
+    /// Invites the client of an app again, with the same rules: it has lost its key.
+    Reinvite {
+        /// Name or number of the app.
+        app: String,
+        /// Seconds until the invitation expires.
+        invitation: u64,
+    },
+    /// Returns the key of a user, encrypted under the passphrase of the signer.
+    EncryptedKey {
+        /// Public key of the user, in hexadecimal.
+        user: String,
+    },
+    /// Removes the key of a user, and the apps of this user that have ended.
+    RemoveUser {
+        /// Public key of the user, in hexadecimal.
+        user: String,
     },
     /// Removes a rule of an app.
     RemoveRule {
@@ -137,6 +163,8 @@ pub enum Command {
         id: u32,
         /// Rule to add for later requests of the same sort, if any.
         remember: Option<Remember>,
+        /// Adds rules for all that the app asks for, too.
+        requested: Option<Requested>,
     },
     /// Refuses a request that waits for a decision.
     Deny {
@@ -161,6 +189,20 @@ pub enum Command {
     },
     /// Verifies the hash chain of the audit log.
     Verify,
+    /// Returns the values of lines that the signer does not need any more, to be archived.
+    OldLines {
+        /// Number of the line after which the result begins.
+        after: u64,
+        /// Maximum number of lines, at most 1,000.
+        limit: u32,
+    },
+    /// Removes the oldest lines, which the caller has archived: 1,000 at most, up to this one.
+    RemoveOldLines {
+        /// Number of the last line to remove.
+        number: u64,
+        /// Its hash in hexadecimal.
+        hash: String,
+    },
     /// Erases the users' keys from memory.
     Lock,
     /// Decrypts the users' keys with the passphrase.
@@ -172,6 +214,18 @@ pub enum Command {
     },
     /// Returns a link that signs one browser in to the approval page. It works once.
     SignIn,
+}
+
+/// Permissions that the client of an app asks for, as a person has seen them. A client may ask for
+/// others at any time, which no one has seen.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(clippy::exhaustive_structs, reason = "callers make them")]
+pub struct Requested {
+    /// Rules for the permissions, as [`AppView`](super::AppView) lists them.
+    pub rules: Vec<String>,
+    /// Seconds until the rules expire.
+    pub lifetime: Option<u64>,
 }
 
 /// Rules to add to an app, with their effect and limits.

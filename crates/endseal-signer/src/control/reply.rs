@@ -23,8 +23,9 @@ pub enum Reply {
         /// `bunker://` URI with its secret. Absent if the app was made from a client's URI.
         uri: Option<SecretText>,
         /// Relays of a client's URI, each with its report about the greeting to the client.
-        #[serde(default)]
         greeted: Vec<GreetedRelay>,
+        /// Number of relays of a client's URI that are no WebSocket URLs.
+        ignored_relays: usize,
     },
     /// Apps with their rules.
     Apps(Vec<AppView>),
@@ -43,13 +44,23 @@ pub enum Reply {
     },
     /// Lines of the audit log.
     Lines(Vec<LineView>),
+    /// Values of lines as in the store, in hexadecimal.
+    OldLines(Vec<String>),
+    /// Number of the first line that is left in the log.
+    Removed(u64),
     /// The hash chain of the audit log is complete.
     Verified {
+        /// Number of the last line that was archived before; 0 if none was.
+        archived: u64,
+        /// Hash of that line in hexadecimal.
+        archived_hash: String,
         /// Number of the last line.
         lines: u64,
         /// Hash of the last line in hexadecimal.
         hash: String,
     },
+    /// Key of a user, encrypted under the passphrase of the signer (`ncryptsec`).
+    EncryptedKey(String),
     /// Link that signs a browser in to the approval page.
     Link(SecretText),
 }
@@ -64,6 +75,8 @@ pub struct Status {
     pub users: Vec<UserView>,
     /// Relays of the signer.
     pub relays: Vec<String>,
+    /// Other relays, at which clients of apps listen, each with the names of these apps.
+    pub app_relays: Vec<AppRelays>,
     /// Relays that are connected now. The list is empty unless the signer runs and has an app.
     pub connected: Vec<String>,
     /// Apps that have not ended.
@@ -74,6 +87,16 @@ pub struct Status {
     /// out.
     #[serde(default)]
     pub ignored: Vec<IgnoredView>,
+}
+
+/// Relay at which clients of apps listen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::exhaustive_structs, reason = "a view")]
+pub struct AppRelays {
+    /// URL of the relay.
+    pub relay: String,
+    /// Names of the apps.
+    pub apps: Vec<String>,
 }
 
 /// Number of events that got no answer for one cause.
@@ -252,7 +275,7 @@ pub struct LineView {
     pub time: u64,
     /// Kind of the line: its name in `docs/spec/signer.md`, with `_` for spaces.
     pub matter: String,
-    /// Name of the app, or label of the user.
+    /// Name of the app, text of the rule, label of the user, or what the client asked for.
     pub name: String,
     /// Number of the app, if the line is about one.
     pub app: Option<u32>,
@@ -285,6 +308,12 @@ pub enum CommandError {
     /// The app has no rule with this number.
     #[error("the app has no rule {0}")]
     NoRule(u32),
+    /// The client asks for other permissions than those that were shown.
+    #[error("the app asks for other permissions now")]
+    Asks,
+    /// This number of apps that have not ended use the key.
+    #[error("{0} apps that have not ended use this key")]
+    KeyInUse(usize),
     /// No request with this number waits.
     #[error("no request {0} waits for a decision")]
     NotWaiting(u32),

@@ -203,7 +203,8 @@ impl Batch<'_> {
         entry.time = self.now;
         entry.peer = client.to_bytes();
         (entry.carrier, entry.created_at) = (carrier.id, carrier.created_at);
-        self.append(entry)
+        self.append(entry)?;
+        self.log_wishes(&carrier.transport)
     }
 
     /// Notes in which encryption a client is answered from now on: that of its last request.

@@ -15,7 +15,7 @@ use endseal_relay::address::Address;
 use self::invitations::{Wish, valid_name};
 use super::batch::Batch;
 use super::{Engine, Outgoing, entry_of, is_live};
-use crate::control::{self, Command, CommandError, Reply};
+use crate::control::{self, Command, CommandError, Remember, Reply, Requested};
 use crate::error::StateError;
 use crate::records::line::Matter;
 use crate::state::AppRules;
@@ -37,6 +37,8 @@ impl Engine {
             Command::Import { label } => self.import(now, &label, &secret),
             Command::Unlock => self.unlock(now, &secret),
             Command::Lock => self.lock(now),
+            Command::EncryptedKey { user } => self.encrypted_key(&user),
+            Command::RemoveUser { user } => self.remove_user(now, &user),
             Command::Apps => Ok(Reply::Apps(self.apps(now))),
             Command::Waiting { id: None } => Ok(Reply::Waiting(self.waiting(now))),
             Command::Waiting { id: Some(id) } => match self.waiting_request(id, now) {
@@ -46,6 +48,8 @@ impl Engine {
             Command::Explain { app, action } => self.explain(now, &app, &action),
             Command::Log { after, limit } => self.lines(after, limit),
             Command::Verify => self.verify(),
+            Command::OldLines { after, limit } => self.old_lines(now, after, limit),
+            Command::RemoveOldLines { number, hash } => self.remove_old_lines(now, number, &hash),
             Command::Backup { directory } => self.backup(&directory),
             Command::SignIn => Err(CommandError::NotRunning),
             command => {
@@ -101,7 +105,16 @@ impl Batch<'_> {
                 let wish = Wish { name: &name, user, grants: &grants, lifetime, as_user_key };
                 self.invite(&wish, invitation, &relays)
             }
-            Command::Connect { uri, name, user, grants, lifetime, allow_private, as_user_key } => {
+            Command::Connect {
+                uri,
+                name,
+                user,
+                grants,
+                lifetime,
+                allow_private,
+                as_user_key,
+                grant_requested,
+            } => {
                 let mut buffer = Zeroizing::new(vec![0; MAX_URI]);
                 let parsed = ConnectUri::parse(uri.expose_secret(), &mut buffer);
                 let client = match parsed {
@@ -116,20 +129,45 @@ impl Batch<'_> {
                 let name = name.or_else(|| claimed.map(|it| valid_name(&it))).unwrap_or_default();
                 let user = user.as_deref();
                 let wish = Wish { name: &name, user, grants: &grants, lifetime, as_user_key };
-                self.connect(&wish, &client, allow_private)
+                self.connect(&wish, &client, allow_private, grant_requested)
             }
             Command::Grant { app, grants } => self.grant(&app, &grants),
-            Command::GrantRequested { app, lifetime } => self.grant_requested(&app, lifetime),
+            Command::GrantRequested { app, requested } => self.grant_requested(&app, &requested),
+            Command::Rename { app, name } => self.rename(&app, &name),
+            Command::Reinvite { app, invitation } => self.reinvite(&app, invitation),
             Command::RemoveRule { app, rule } => self.remove_rule(&app, rule),
             Command::Revoke { app } => self.revoke(&app),
-            Command::Approve { id, remember } => {
-                Ok(self.resolve(id, Effect::Allow, remember)?.map(|()| Reply::Done))
-            }
+            Command::Approve { id, remember, requested } => self.approve(id, remember, requested),
             Command::Deny { id, remember } => {
                 Ok(self.resolve(id, Effect::Deny, remember)?.map(|()| Reply::Done))
             }
             _ => Ok(Err(CommandError::Invalid("the signer does not know this command".to_owned()))),
         }
+    }
+
+    /// Allows a request that waits, and all that its app asks for if that is wanted.
+    fn approve(
+        &mut self,
+        id: u32,
+        remember: Option<Remember>,
+        requested: Option<Requested>,
+    ) -> Result<Outcome, StateError> {
+        let app = self.parts.waiting.transport_of(id);
+        let entry = app.and_then(|transport| self.transaction.app(&transport));
+        if let (Some(requested), Some(entry)) = (&requested, entry)
+            && !rules::asks_for(entry.app(), requested)
+        {
+            return Ok(Err(CommandError::Asks));
+        }
+        if let Err(error) = self.resolve(id, Effect::Allow, remember)? {
+            return Ok(Err(error));
+        }
+        if let (Some(requested), Some(transport)) = (requested, app)
+            && let Err(error) = self.add_requested(&transport, requested.lifetime)?
+        {
+            return Ok(Err(error));
+        }
+        Ok(Ok(Reply::Done))
     }
 
     fn revoke(&mut self, name: &str) -> Result<Outcome, StateError> {
@@ -173,18 +211,24 @@ pub(crate) fn check_relays(relays: &[String]) -> Result<(), CommandError> {
     addresses(relays, true).map(drop)
 }
 
+/// Parses the URL of a relay.
+fn address(text: &str, allow_private: bool) -> Result<BoundedText<255>, CommandError> {
+    let parsed = match allow_private {
+        true => Address::parse_insecure(text),
+        false => Address::parse(text),
+    };
+    parsed.map_err(|error| CommandError::Invalid(error.to_string()))?;
+    BoundedText::new(text).map_err(|error| CommandError::Invalid(error.to_string()))
+}
+
 /// Parses relay URLs and checks their number.
 fn addresses(
     relays: &[String],
     allow_private: bool,
 ) -> Result<Vec<BoundedText<255>>, CommandError> {
     let relay = |text: &String| {
-        let parsed = match allow_private {
-            true => Address::parse_insecure(text),
-            false => Address::parse(text),
-        };
-        parsed.map_err(|error| CommandError::Invalid(format!("'{text}': {error}")))?;
-        BoundedText::new(text).map_err(|error| CommandError::Invalid(error.to_string()))
+        address(text, allow_private)
+            .map_err(|error| CommandError::Invalid(format!("'{text}': {error}")))
     };
     if relays.len() > crate::limit::MAX_RELAYS {
         return Err(CommandError::Limit("more than 8 relays".to_owned()));

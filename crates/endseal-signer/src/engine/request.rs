@@ -106,7 +106,15 @@ impl Batch<'_> {
                 return Ok(());
             }
             _ if wishes.is_empty() || app.app().wishes() == cut_wishes(wishes) => {}
-            _ => self.transaction.update_app(&decided.transport, |app| app.set_wishes(wishes))?,
+            _ if !self.parts.quotas.deny(&decided.transport) => {
+                // Each has a line in the log, as a denial has.
+                self.refuse_request(&decided.transport, decided.request, Refusal::Busy);
+                return Ok(());
+            }
+            _ => {
+                self.transaction.update_app(&decided.transport, |app| app.set_wishes(wishes))?;
+                self.log_wishes(&decided.transport)?;
+            }
         }
         self.succeed(decided, &Answer::Text("ack"));
         Ok(())

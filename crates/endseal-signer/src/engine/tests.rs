@@ -1,5 +1,6 @@
 //! Tests of the engine without sockets: events in, events out.
 
+mod changes;
 mod circumstances;
 mod client;
 mod decisions;
@@ -140,6 +141,11 @@ impl World {
         let mut answers = self.send(client, &event);
         assert_eq!(answers.len(), 1, "{method}");
         answers.remove(0)
+    }
+
+    /// Lets the engine do what the service has it do each second.
+    fn tick(&mut self) {
+        let _ = self.engine.tick(self.now);
     }
 
     fn status(&mut self) -> crate::control::Status {

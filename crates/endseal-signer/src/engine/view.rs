@@ -113,6 +113,11 @@ const fn matter(matter: Matter) -> &'static str {
         Matter::Locked => "locked",
         Matter::Approved => "approved",
         Matter::Denied => "denied",
+        Matter::AppRenamed => "app_renamed",
+        Matter::AppReinvited => "app_reinvited",
+        Matter::UserRemoved => "user_removed",
+        Matter::PermissionsAsked => "permissions_asked",
+        Matter::LogArchived => "log_archived",
     }
 }
 

@@ -109,6 +109,11 @@ impl Waiting {
         of_app < MAX_OF_APP && self.entries.len() < MAX
     }
 
+    /// Returns the transport key of the app whose request waits under a number.
+    pub(super) fn transport_of(&self, number: u32) -> Option<[u8; 32]> {
+        self.entries.iter().find(|it| it.number == number).map(|it| it.transport)
+    }
+
     fn take(&mut self, number: u32) -> Option<Entry> {
         let at = self.entries.iter().position(|it| it.number == number)?;
         Some(self.entries.remove(at))

@@ -273,6 +273,15 @@ impl App {
         Ok(())
     }
 
+    /// Lets another client be paired with the app until `until`, by a `bunker://` URI with this
+    /// secret. The client that was paired is refused from then on.
+    pub fn reinvite(&mut self, secret: &ConnectSecret, until: u64) {
+        self.state = AppState::Invited;
+        self.flow = Flow::Bunker { until: until.max(1) };
+        self.secret_digest = sha256::digest(secret.expose_secret().as_bytes());
+        self.is_legacy = false;
+    }
+
     /// Ends the app by a command of its user. Returns false if it had ended before.
     pub fn revoke(&mut self, now: u64) -> bool {
         let client = match self.state {

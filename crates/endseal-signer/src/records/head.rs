@@ -6,8 +6,8 @@ use endseal_crypto::sha256;
 use crate::bytes::{Fields, RecordWriter};
 use crate::error::RecordError;
 
-/// Number and hash of the last line of the log. If it is kept elsewhere, it proves later that no
-/// line up to it was changed.
+/// Number and hash of a line of the log: the last one, or the last one that was archived. If it is
+/// kept elsewhere, it proves later that no line up to it was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogHead {
@@ -19,6 +19,8 @@ pub struct LogHead {
 
 impl LogHead {
     pub(crate) const KIND: u32 = 6;
+    /// Kind of the record of the last line that was archived.
+    pub(crate) const START_KIND: u32 = 7;
 
     /// Head of a log without lines.
     pub const START: Self = Self { number: 0, hash: [0; sha256::LEN] };

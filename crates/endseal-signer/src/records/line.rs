@@ -6,6 +6,7 @@ use endseal_nostr::connect::Method;
 
 use crate::bytes::{Fields, RecordWriter, codes};
 use crate::error::RecordError;
+use crate::records::head::LogHead;
 use crate::text::{BoundedText, MAX_TEXT};
 
 codes! {
@@ -35,6 +36,16 @@ codes! {
         Approved = 11,
         /// A person denied a request.
         Denied = 12,
+        /// An app was given another name.
+        AppRenamed = 13,
+        /// An app was invited again, because its client has lost its key.
+        AppReinvited = 14,
+        /// A user key was removed.
+        UserRemoved = 15,
+        /// The client of an app asked for permissions, or for others than before.
+        PermissionsAsked = 16,
+        /// Lines were moved to a file; the text is the number of the last one.
+        LogArchived = 17,
     }
 }
 
@@ -135,7 +146,7 @@ pub struct LogEntry {
     pub carrier: [u8; 32],
     /// `created_at` of that event.
     pub created_at: u64,
-    /// Name of the app, text of the rule, or label of the user.
+    /// Name of the app, text of the rule, label of the user, or what the client asked for.
     pub text: BoundedText<MAX_TEXT>,
 }
 
@@ -194,6 +205,14 @@ impl LogLine {
             return Err(RecordError::Value);
         }
         Ok(Self { number, hash: *hash, entry })
+    }
+
+    /// Returns the head of a log that ends with this line, if it is the one behind `head`: number
+    /// and hash continue it.
+    #[must_use]
+    pub fn follow(&self, head: &LogHead) -> Option<LogHead> {
+        let next = head.after(&write_body(self.number, &self.entry));
+        (next.number == self.number && next.hash == self.hash).then_some(next)
     }
 
     /// Encodes the value of the record.

@@ -126,6 +126,14 @@ impl User {
         Ok(Self { key, made, label, encrypted, next })
     }
 
+    /// Returns the encrypted key as `ncryptsec`; none while a change of the passphrase is not
+    /// completed, when the key is under two of them.
+    pub(crate) fn encrypted_text(&self) -> Option<String> {
+        let mut text = [0; TEXT_LEN];
+        let text = self.encrypted.write_text(&mut text).ok()?.to_owned();
+        self.next.is_none().then_some(text)
+    }
+
     /// Encodes the value of the record.
     #[must_use]
     #[allow(clippy::missing_panics_doc, clippy::expect_used)]

@@ -154,19 +154,16 @@ impl Greeting {
     /// Writes the reports of the relays into the reply.
     fn collect(&mut self, relays: &Relays) {
         let Some((Reply::Invited { greeted, .. }, _)) = &mut self.reply else { return };
-        *greeted = self
-            .relays
-            .iter()
-            .map(|(number, it)| {
-                let failure = match (&it.report, relays.state(*number), it.sent) {
-                    (Some(Ok(())), ..) | (None, RelayState::Connected, Some(_)) => None,
-                    (Some(Err(reason)), ..) => Some(reason.clone()),
-                    (None, RelayState::Failed(reason), _) => Some(reason.to_owned()),
-                    (None, ..) => Some("the relay is not connected yet".to_owned()),
-                };
-                GreetedRelay { relay: it.url.clone(), failure }
-            })
-            .collect();
+        // Those that cannot be used are in the reply already.
+        greeted.extend(self.relays.iter().map(|(number, it)| {
+            let failure = match (&it.report, relays.state(*number), it.sent) {
+                (Some(Ok(())), ..) | (None, RelayState::Connected, Some(_)) => None,
+                (Some(Err(reason)), ..) => Some(reason.clone()),
+                (None, RelayState::Failed(reason), _) => Some(reason.to_owned()),
+                (None, ..) => Some("the relay is not connected yet".to_owned()),
+            };
+            GreetedRelay { relay: it.url.clone(), failure }
+        }));
     }
 
     fn finish(&mut self) {

@@ -13,7 +13,7 @@ use http::{Response, StatusCode};
 use tokio::net::TcpListener;
 
 use super::handle::Handle;
-use crate::control::{Command, CommandError, Remember, Reply, WaitingView};
+use crate::control::{Command, CommandError, Remember, Reply, Requested, WaitingView};
 
 /// Name of the cookie of signed-in browsers.
 pub(super) const COOKIE: &str = "endseal_signer";
@@ -83,24 +83,16 @@ async fn decide(site: &Arc<Site>, handle: &Handle, id: u32, form: &Form) -> Resp
             Err(_) => return malformed(),
         },
     };
-    let decision = form.get("decision");
-    if decision == Some("all") {
-        // The rules first: a request that comes meanwhile is decided by them.
-        let app = match waiting(handle, Some(id)).await {
-            Ok(found) => found.first().map(|it| it.app_number.to_string()).unwrap_or_default(),
-            Err(error) => return site.notice(StatusCode::CONFLICT, &error.to_string()),
-        };
-        let lifetime = match remember {
-            Some(remember) => remember.lifetime,
-            None => Some(ALL_LIFETIME),
-        };
-        if let Err(error) = handle.call(Command::GrantRequested { app, lifetime }).await {
-            return site.notice(StatusCode::CONFLICT, &error.to_string());
+    let (command, then) = match form.get("decision") {
+        Some("all") => {
+            // What the page has shown; the app may ask for more meanwhile.
+            let shown = form.get("requested").unwrap_or_default();
+            let rules = shown.split('\n').map(|it| it.trim_end_matches('\r').to_owned()).collect();
+            let lifetime = remember.map_or(Some(ALL_LIFETIME), |it| it.lifetime);
+            let requested = Some(Requested { rules, lifetime });
+            (Command::Approve { id, remember: None, requested }, "/allowed")
         }
-    }
-    let (command, then) = match decision {
-        Some("all") => (Command::Approve { id, remember: None }, "/allowed"),
-        Some("allow") => (Command::Approve { id, remember }, "/allowed"),
+        Some("allow") => (Command::Approve { id, remember, requested: None }, "/allowed"),
         Some("deny") => (Command::Deny { id, remember }, "/denied"),
         _ => return malformed(),
     };

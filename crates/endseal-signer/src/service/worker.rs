@@ -143,7 +143,7 @@ impl Worker {
         }
         let (mut reply, outgoing) = self.engine.command(now(), call.request);
         if let Ok(Reply::Status(status)) = &mut reply {
-            let relays = status.relays.iter();
+            let relays = status.relays.iter().chain(status.app_relays.iter().map(|it| &it.relay));
             status.connected =
                 relays.filter(|url| self.relays.is_connected(url)).cloned().collect();
         }

@@ -2,6 +2,7 @@
 
 use core::ops::Deref;
 
+use endseal_nostr::key::PublicKey;
 use endseal_store::{StoreError, WriteTransaction};
 
 use super::{AppRules, KEPT_ENDED, KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_RULES, MAX_USERS, State};
@@ -84,6 +85,20 @@ impl<'s> StateTransaction<'s> {
         Ok(head)
     }
 
+    /// Removes the lines `after + 1` to `last` from the log, which begins behind them from then on.
+    /// The caller has copied them and continues where the log begins. Lines from
+    /// [`Settings::first_line`] on MUST stay.
+    ///
+    /// # Errors
+    /// [`StateError::Store`] if the store fails.
+    pub(crate) fn remove_lines(&mut self, after: u64, last: &LogHead) -> Result<(), StateError> {
+        *self.is_stale = true;
+        for number in after.saturating_add(1)..=last.number {
+            self.store.remove_record(LogLine::KIND, &LogLine::record_name(number))?;
+        }
+        self.put(LogHead::START_KIND, &[], &last.to_bytes())
+    }
+
     /// Sets the relays of the signer and of new apps.
     ///
     /// # Errors
@@ -113,6 +128,23 @@ impl<'s> StateTransaction<'s> {
         check(self.users.len(), MAX_USERS, StateLimit::Users)?;
         self.put(User::KIND, &user.name(), &user.to_bytes())?;
         self.state.users.insert(*user.key(), user);
+        Ok(())
+    }
+
+    /// Removes a user, the encrypted key and all apps of this user.
+    ///
+    /// # Errors
+    /// [`StateError::UnknownUser`] if the signer has no such user.
+    pub fn remove_user(&mut self, key: &PublicKey) -> Result<(), StateError> {
+        let Some(name) = self.users.get(key).map(User::name) else {
+            return Err(StateError::UnknownUser);
+        };
+        let apps = self.apps().map(AppRules::app).filter(|app| app.user() == key);
+        let apps: Vec<_> = apps.map(App::record_name).collect();
+        apps.iter().try_for_each(|app| self.remove_app(app))?;
+        *self.is_stale = true;
+        self.store.remove_record(User::KIND, &name)?;
+        self.state.users.remove(key);
         Ok(())
     }
 

@@ -117,6 +117,9 @@ fn chain(vector: &Value) -> Found {
     if !vector["head"].is_null() {
         transaction.put_record(6, &[], &bytes(&vector["head"])).unwrap();
     }
+    if !vector["start"].is_null() {
+        transaction.put_record(7, &[], &bytes(&vector["start"])).unwrap();
+    }
     transaction.commit().unwrap();
     let noted = vector["noted"].as_array().map(|noted| {
         let hash = bytes(&noted[1]).try_into().unwrap();

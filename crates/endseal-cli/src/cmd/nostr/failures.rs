@@ -97,7 +97,7 @@ impl From<RemoteError> for Failure {
                 of(Kind::Usage).hint("if you trust its network: --allow-private")
             }
             RemoteError::Refused(_) | RemoteError::Answer | RemoteError::Event => of(Kind::Refused),
-            RemoteError::Relay(_) | RemoteError::Relays | RemoteError::Length => of(Kind::Usage),
+            RemoteError::Relay(_) | RemoteError::Length => of(Kind::Usage),
             RemoteError::Silent => of(Kind::Environment).hint(
                 "see that it runs, and if its user must approve: endseal signer waiting; a URL works \
                  for the first client that used it, others ask for a new one",

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use endseal_signer::control::{AppState, AppView, Command, Flow, Reply, RuleView};
+use endseal_signer::control::{AppState, AppView, Command, CommandError, Flow, Reply, RuleView};
 
 use super::access;
 use super::rules::{self, date, local_date};
@@ -49,19 +49,8 @@ fn table(apps: &[AppView]) -> String {
         }
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", line.trim_end());
-        let asks: Vec<_> = app.requested.iter().map(|it| printable(it).to_string()).collect();
-        if !asks.is_empty() {
-            let _ = writeln!(text, "{:numbers$}    asks for {}", "", asks.join(", "));
-        }
-        let others: Vec<_> =
-            app.not_understood.iter().map(|it| printable(it).to_string()).collect();
-        if !others.is_empty() {
-            let _ = writeln!(
-                text,
-                "{:numbers$}    asks for what is no rule: {}",
-                "",
-                others.join(", ")
-            );
+        for asked in requested(app) {
+            let _ = writeln!(text, "{:numbers$}    {asked}", "");
         }
         for rule in &app.rules {
             let _ = writeln!(text, "{:numbers$}    {:>3} {}", "", rule.number, rules::line(rule));
@@ -71,6 +60,33 @@ fn table(apps: &[AppView]) -> String {
         }
     }
     text
+}
+
+/// Returns lines on what the client of an app asks for.
+fn requested(app: &AppView) -> impl Iterator<Item = String> {
+    let of = |words: &str, list: &[String]| {
+        let list: Vec<_> = list.iter().map(|it| printable(it).to_string()).collect();
+        (!list.is_empty()).then(|| format!("{words} {}", list.join(", ")))
+    };
+    let understood = of("asks for", &app.requested);
+    understood.into_iter().chain(of("asks for what is no rule:", &app.not_understood))
+}
+
+/// Finds an app by number or by name, as the signer does: one that has not ended first, then the
+/// newest one.
+pub(super) fn find(apps: Vec<AppView>, name: &str) -> Result<AppView, Failure> {
+    let number = name.parse::<u32>().ok();
+    let is_named = |it: &AppView| number.map_or(it.name == name, |number| it.number == number);
+    let has_ended = |it: &AppView| matches!(it.state, AppState::Revoked | AppState::LoggedOut);
+    let named = apps.into_iter().filter(is_named).max_by_key(|it| (!has_ended(it), it.number));
+    named.ok_or_else(|| CommandError::NoApp(name.to_owned()).into())
+}
+
+/// Notes what the client of an app asks for.
+pub(super) fn tell_requested(app: &AppView, ctx: &mut Ctx) {
+    for asked in requested(app) {
+        ctx.note(&format!("note: '{}' {asked}", printable(&app.name)));
+    }
 }
 
 fn state(state: AppState) -> &'static str {

@@ -6,14 +6,14 @@ use std::path::Path;
 use endseal_node::read_bounded;
 use endseal_signer::control::{Command, GreetedRelay, Reply, SecretText};
 
-use super::access;
 use super::invite::{advise, user};
 use super::rules::{self, Limits, Rules};
+use super::{access, apps};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
 use crate::output::{DASH, Input};
-use crate::printable::printable;
+use crate::printable::{plural, printable};
 
 /// Have a running signer accept the nostrconnect:// URI that a client shows
 ///
@@ -46,13 +46,18 @@ pub(super) struct Args {
     /// To connect to them at private addresses, run needs its --allow-private as well.
     #[arg(long)]
     allow_private: bool,
+    /// Allow what the URI asks for; it is printed
+    ///
+    /// Log-ins and tokens, which need a place, are asked for each time.
+    #[arg(long)]
+    grant_requested: bool,
 }
 
 /// Limit on the length of a URI in bytes.
 const MAX_LEN: usize = 8192;
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let has_no_rules = args.rules.is_empty();
+    let has_no_rules = args.rules.is_empty() && !args.grant_requested;
     args.rules.tell(ctx);
     let command = Command::Connect {
         name: args.name,
@@ -61,10 +66,22 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         lifetime: args.lifetime.map(|it| it.as_secs()),
         allow_private: args.allow_private,
         as_user_key: args.as_user_key,
+        grant_requested: args.grant_requested,
         uri: read(args.uri, ctx)?,
     };
     let reply = access::ask_running(command, ctx)?;
-    let Reply::Invited { app, greeted, .. } = reply else { return Err(access::unexpected()) };
+    let Reply::Invited { app, greeted, ignored_relays, .. } = reply else {
+        return Err(access::unexpected());
+    };
+    let Reply::Apps(apps) = access::ask_running(Command::Apps, ctx)? else {
+        return Err(access::unexpected());
+    };
+    let added = apps.into_iter().find(|it| it.number == app).ok_or_else(access::unexpected)?;
+    apps::tell_requested(&added, ctx);
+    if ignored_relays > 0 {
+        let ignored = plural(ignored_relays as u64, "relay");
+        ctx.note(&format!("warning: {ignored} of the URI can not be used: no ws:// or wss:// URL"));
+    }
     for GreetedRelay { relay, failure } in &greeted {
         if let Some(failure) = failure {
             let (relay, failure) = (printable(relay), printable(failure));
@@ -74,13 +91,21 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     advise(app, has_no_rules, true, ctx);
     let taken = greeted.iter().filter(|it| it.failure.is_none()).count();
     let all = greeted.len();
+    let name = printable(&added.name).to_string();
     let json = json::object([
         ("app", app.into()),
+        ("name", added.name.into()),
+        ("requested", added.requested.into()),
+        ("not_understood", added.not_understood.into()),
         ("greeted", greeted.into_iter().map(greeted_json).collect()),
     ]);
     let text = match taken {
-        0 => format!("app {app} is added; no relay of the URI has taken its greeting yet"),
-        _ => format!("app {app} is added; {taken} of {all} relays of the URI took its greeting"),
+        0 => {
+            format!("app {app}, '{name}', is added; no relay of the URI has taken its greeting yet")
+        }
+        _ => format!(
+            "app {app}, '{name}', is added; {taken} of {all} relays of the URI took its greeting"
+        ),
     };
     let again = "the running signer repeats it for ten minutes, until the client answers";
     Ok(Outcome::done(format!("{text}; {again}"), json))

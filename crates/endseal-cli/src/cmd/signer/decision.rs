@@ -20,6 +20,11 @@ pub(super) struct Decision {
 }
 
 impl Decision {
+    /// Number of the request.
+    pub(super) const fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Sends the decision to the running signer.
     pub(super) fn run(
         &self,

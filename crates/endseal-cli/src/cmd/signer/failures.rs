@@ -93,6 +93,11 @@ impl From<CommandError> for Failure {
             CommandError::NoApp(_) | CommandError::NoRule(_) => {
                 of(Kind::Usage).hint("endseal signer apps shows all apps and their rules")
             }
+            CommandError::Asks => {
+                of(Kind::Usage).hint("endseal signer apps shows what it asks for now")
+            }
+            CommandError::KeyInUse(_) => of(Kind::Usage)
+                .hint("endseal signer apps shows them; end each with endseal signer revoke"),
             CommandError::NotWaiting(_) => {
                 of(Kind::Usage).hint("endseal signer waiting shows those that wait")
             }

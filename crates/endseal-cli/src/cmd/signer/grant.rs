@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-use endseal_signer::control::{Command, Reply};
+use endseal_signer::control::{Command, Reply, Requested};
 
-use super::access;
 use super::rules::{self, Limits, Rules};
+use super::{access, apps};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
@@ -42,8 +42,15 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         return Ok(outcome(format!("rule {rule} is removed"), Vec::new(), Some(rule)));
     }
     let command = if args.requested {
+        let Reply::Apps(all) = access::ask(Command::Apps, ctx)? else {
+            return Err(access::unexpected());
+        };
+        let app = apps::find(all, &args.app)?;
+        apps::tell_requested(&app, ctx);
         let lifetime = args.lifetime.map(|it| it.as_secs());
-        Command::GrantRequested { app: args.app, lifetime }
+        // What was printed: the client may ask for more meanwhile.
+        let requested = Requested { rules: app.requested, lifetime };
+        Command::GrantRequested { app: app.number.to_string(), requested }
     } else {
         args.rules.tell(ctx);
         let grants = args.rules.grants(&args.limits, args.lifetime);

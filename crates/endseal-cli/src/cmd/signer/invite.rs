@@ -45,6 +45,13 @@ pub(super) struct Args {
     /// Relay of this app instead of those of the signer; repeatable
     #[arg(long, value_name = "URL")]
     relay: Vec<String>,
+    #[command(flatten)]
+    invitation: Invitation,
+}
+
+/// Options of a `bunker://` URL.
+#[derive(clap::Args, Debug)]
+pub(super) struct Invitation {
     /// The URL expires if no client used it within this time
     #[arg(long, value_name = "TIME", default_value = "24h")]
     #[arg(value_parser = duration::between(MINUTE, 52 * WEEK))]
@@ -52,6 +59,12 @@ pub(super) struct Args {
     /// Write the URL to a new file that only you can read [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// Place to which a `bunker://` URL is written.
+pub(super) struct Destination {
+    valid: Duration,
+    file: Option<(AtomicFile, String)>,
 }
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -62,45 +75,69 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         user: user(args.user.as_deref())?,
         grants: args.rules.grants(&args.limits, args.lifetime),
         lifetime: args.lifetime.map(|it| it.as_secs()),
-        invitation: args.valid.as_secs(),
+        invitation: args.invitation.seconds(),
         relays: args.relay,
         as_user_key: args.as_user_key,
     };
     let mut source = Source::find(ctx)?;
-    let path = args.output.filter(|path| path.as_os_str() != DASH);
-    // Create the file before the app, whose name would be taken in another attempt.
-    let file = path.as_deref().map(|path| AtomicFile::create(path, Existing::Keep, Readers::Owner));
-    let file = file.transpose()?;
+    let destination = args.invitation.destination()?;
     let reply = source.ask(command, ctx)?;
     let Reply::Invited { app, uri: Some(uri), .. } = reply else {
         return Err(access::unexpected());
     };
-    let uri = uri.expose_secret();
-    let written = path.as_ref().map(|path| path.display().to_string());
-    if ctx.global.json && file.is_none() {
-        let json = json::object([("app", app.into()), ("uri", uri.into())]);
-        return Ok(Outcome::new("", json));
-    }
-    let mut text = Zeroizing::new(String::with_capacity(uri.len() + 1));
-    text.push_str(uri);
-    text.push('\n');
-    match file {
-        Some(file) => write(file, &text).map_err(|failure| {
-            failure.hint(format!("end that app with: endseal signer revoke {app}"))
-        })?,
-        None => ctx.print(text.as_bytes())?,
-    }
-    if written.is_none() && ctx.stdout_is_terminal && !ctx.global.quiet {
-        print_code(uri, ctx)?;
-    }
+    let outcome = destination.write(app, uri.expose_secret(), ctx)?;
     advise(app, has_no_rules, source.runs(), ctx);
-    let valid = duration::text(args.valid);
-    let confirmation = Some(match &written {
-        Some(path) => format!("app {app} waits {valid} for its client; its URL is in '{path}'"),
-        None => format!("app {app} waits {valid} for its client"),
-    });
-    let json = json::object([("app", app.into()), ("output", written.into())]);
-    Ok(Outcome { confirmation, ..Outcome::new("", json) })
+    Ok(outcome)
+}
+
+impl Invitation {
+    /// Returns the seconds until the URL expires.
+    pub(super) fn seconds(&self) -> u64 {
+        self.valid.as_secs()
+    }
+
+    /// Creates the file for the URL. It comes before the app, whose name would be taken in another
+    /// attempt.
+    pub(super) fn destination(&self) -> Result<Destination, Failure> {
+        let path = self.output.as_deref().filter(|path| path.as_os_str() != DASH);
+        let create = |path| {
+            let file = AtomicFile::create(path, Existing::Keep, Readers::Owner)?;
+            Ok::<_, Failure>((file, path.display().to_string()))
+        };
+        Ok(Destination { valid: self.valid, file: path.map(create).transpose()? })
+    }
+}
+
+impl Destination {
+    /// Writes the URL of an app.
+    pub(super) fn write(self, app: u32, uri: &str, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+        let Self { valid, file } = self;
+        if ctx.global.json && file.is_none() {
+            let json = json::object([("app", app.into()), ("uri", uri.into())]);
+            return Ok(Outcome::new("", json));
+        }
+        let mut text = Zeroizing::new(String::with_capacity(uri.len() + 1));
+        text.push_str(uri);
+        text.push('\n');
+        let waits = format!("app {app} waits {} for its client", duration::text(valid));
+        let (confirmation, output) = match file {
+            Some((file, path)) => {
+                write(file, &text).map_err(|failure| {
+                    failure.hint(format!("end that app with: endseal signer revoke {app}"))
+                })?;
+                (format!("{waits}; its URL is in '{path}'"), Some(path))
+            }
+            None => {
+                ctx.print(text.as_bytes())?;
+                if ctx.stdout_is_terminal && !ctx.global.quiet {
+                    print_code(uri, ctx)?;
+                }
+                (waits, None)
+            }
+        };
+        let json = json::object([("app", app.into()), ("output", output.into())]);
+        Ok(Outcome { confirmation: Some(confirmation), ..Outcome::new("", json) })
+    }
 }
 
 fn write(mut file: AtomicFile, text: &str) -> Result<(), Failure> {

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
+use endseal_nostr::policy::{Pattern, SENSITIVE_KINDS, Subject, parse_list};
 use endseal_signer::control::{Grant, GrantEffect, Rate, RuleView};
+use endseal_signer::kind_name;
 
 use crate::ctx::Ctx;
 use crate::duration::{self, SECOND, WEEK};
@@ -91,8 +93,30 @@ impl Rules {
             && [&self.allow, &self.deny, &self.ask].iter().all(|lists| lists.is_empty())
     }
 
-    /// Prints the rules of `--trust`, before they take effect.
+    /// Prints the rules of `--trust`, before they take effect, and what `--allow` means where it is
+    /// less or more than it may seem.
     pub(super) fn tell(&self, ctx: &mut Ctx) {
+        let allowed = self.allow.iter().flat_map(|list| parse_list(list)).filter_map(Result::ok);
+        let signed: Vec<_> = allowed.filter(|it| it.subject == Subject::Sign).collect();
+        for kind in SENSITIVE_KINDS {
+            let names = |it: &&Pattern| it.kinds.first == kind && it.kinds.last == kind;
+            if signed.iter().any(|it| names(&it)) {
+                let name = kind_name(kind).unwrap_or("a kind that acts elsewhere");
+                ctx.note(&format!("warning: kind {kind} acts for you elsewhere: {name}"));
+            }
+        }
+        let covers = |it: &Pattern| {
+            let (first, last) = (it.kinds.first, it.kinds.last);
+            first < last && SENSITIVE_KINDS.iter().any(|kind| (first..=last).contains(kind))
+        };
+        if signed.iter().any(covers) {
+            let kinds: Vec<_> = SENSITIVE_KINDS.iter().map(u16::to_string).collect();
+            ctx.note(&format!(
+                "note: kinds that act for you elsewhere are not included ({}): each is allowed by \
+                 its number",
+                kinds.join(", ")
+            ));
+        }
         let Some((allow, ask)) = self.trust.map(Trust::rules) else { return };
         for (effect, rules) in [("allow", allow), ("ask", ask)] {
             if !rules.is_empty() {

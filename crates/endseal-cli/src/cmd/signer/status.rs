@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use endseal_signer::control::{Command, IgnoredView, Reply, UserView};
+use endseal_signer::control::{AppRelays, Command, IgnoredView, Reply, UserView};
 
 use super::access::{self, Source};
 use crate::cmd::nostr::peer;
@@ -48,6 +48,15 @@ pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         };
         let _ = writeln!(text, "relay    {}{state}", printable(relay));
     }
+    for AppRelays { relay, apps } in &status.app_relays {
+        let state = match (runs, status.connected.contains(relay)) {
+            (false, _) => "",
+            (true, true) => "  connected",
+            (true, false) => "  not connected",
+        };
+        let apps: Vec<_> = apps.iter().map(|it| printable(it).to_string()).collect();
+        let _ = writeln!(text, "relay    {}{state}, of {}", printable(relay), apps.join(", "));
+    }
     let _ = writeln!(text, "apps     {}\nwaiting  {}", status.apps, status.waiting);
     for IgnoredView { cause, count } in &status.ignored {
         let _ = writeln!(text, "ignored  {}: {count}", printable(cause));
@@ -57,12 +66,17 @@ pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("unlocked", (runs && status.unlocked).into()),
         ("users", status.users.iter().map(user_json).collect()),
         ("relays", status.relays.into()),
+        ("app_relays", status.app_relays.into_iter().map(app_relays_json).collect()),
         ("connected", status.connected.into()),
         ("apps", status.apps.into()),
         ("waiting", status.waiting.into()),
         ("ignored", status.ignored.into_iter().map(ignored_json).collect()),
     ]);
     Ok(Outcome::new(text, json))
+}
+
+fn app_relays_json(it: AppRelays) -> Value {
+    json::object([("relay", it.relay.into()), ("apps", it.apps.into())])
 }
 
 fn ignored_json(ignored: IgnoredView) -> Value {

@@ -23,14 +23,17 @@ fn uris(cases: &mut Vec<Value>) {
     let fields = json!({
         "key": key,
         "relays": ["wss://relay1.example.com", "wss://relay2.example2.com"],
+        "ignored_relays": 0,
         "secret": "0s8j2djs",
         "permissions": "nip44_encrypt,nip44_decrypt,sign_event:13,sign_event:14,sign_event:1059",
         "name": "My Client",
     });
     cases.push(accepted("uri", "example of NIP-46", example, fields));
-    let fields =
-        |secret: Value| json!({"key": key, "relays": ["wss://r.x", "ws://b"], "secret": secret});
-    let bunker = format!("bunker://{key}?relay=wss://r.x&relay=ws://b");
+    let fields = |relays: Value, ignored: usize, secret: Value| json!({"key": key, "relays": relays, "ignored_relays": ignored, "secret": secret});
+    let both = json!(["wss://r.x", "ws://b"]);
+    let query = "relay=wss://r.x&relay=ws://b";
+    let bunker = format!("bunker://{key}?{query}");
+    let npub = npub(key);
     for (comment, uri, secret) in [
         ("relays that are not escaped", format!("{bunker}&secret=abc"), json!("abc")),
         ("no secret", bunker.clone(), Value::Null),
@@ -41,51 +44,83 @@ fn uris(cases: &mut Vec<Value>) {
             json!("a+b c"),
         ),
         ("a secret beyond ASCII", format!("{bunker}&secret=%C3%a9"), json!("é")),
+        ("a scheme in upper case", format!("BUNKER://{key}?{query}"), Value::Null),
+        ("npub", format!("bunker://{npub}?{query}&secret=abc"), json!("abc")),
+        ("a slash behind the key", format!("bunker://{key}/?{query}"), Value::Null),
+        ("a fragment", format!("{bunker}&secret=a#b&secret=c"), json!("a")),
+        ("a space and a letter beyond ASCII", format!("{bunker}&secret=a é"), json!("a é")),
     ] {
-        cases.push(accepted("uri", comment, uri, fields(secret)));
+        cases.push(accepted("uri", comment, uri, fields(both.clone(), 0, secret)));
     }
+    let long = format!("wss://{}", "r".repeat(250));
+    for (comment, relay) in [
+        ("an empty relay", ""),
+        ("a relay of another scheme", "https://r.y"),
+        ("a relay without host", "wss://"),
+        ("a relay with a line end", "wss://r.y%0a"),
+        ("a relay beyond ASCII", "wss://%C3%A9"),
+        ("a relay of 256 bytes", &long),
+        ("a relay with a lone percent sign", "wss://r.y%"),
+    ] {
+        let uri = format!("bunker://{key}?relay={relay}&relay=wss://r.x&relay=ws://b");
+        let comment = format!("{comment} before others");
+        cases.push(accepted("uri", &comment, uri, fields(both.clone(), 1, Value::Null)));
+    }
+    let client = format!("nostrconnect://{key}?relay=wss://r.x&secret=abc");
+    for (comment, rest, name, permissions) in [
+        ("two names", "&name=a&name=b", json!("a"), ""),
+        ("a name that is not UTF-8", "&name=%ff", Value::Null, ""),
+        ("a name beyond ASCII, and a space", "&name=Café x", json!("Café x"), ""),
+        ("malformed permissions", "&perms=sign_event:a, :1", Value::Null, "sign_event:a, :1"),
+        ("permissions that cannot be decoded", "&perms=%zz", Value::Null, ""),
+    ] {
+        let fields = json!({
+            "key": key, "relays": ["wss://r.x"], "ignored_relays": 0, "secret": "abc",
+            "permissions": permissions, "name": name,
+        });
+        cases.push(accepted("uri", comment, format!("{client}{rest}"), fields));
+    }
+}
+
+fn npub(key: &str) -> String {
+    let mut out = [0; 63];
+    let key = endseal_nostr::key::public_from_hex(key).expect("a public key");
+    endseal_nostr::key::public_to_npub(&key, &mut out).expect("its length").to_owned()
 }
 
 fn malformed_uris(cases: &mut Vec<Value>) {
     let key = public_key();
     let query = "?relay=wss://r.x&secret=abc";
-    let long = |len: usize| format!("wss://{}", "r".repeat(len - 6));
     let off_curve = hex(&super::key::off_curve());
     for (expect, comment, uri) in [
         ("scheme", "empty", String::new()),
         ("scheme", "another scheme", format!("nostr://{key}{query}")),
-        ("scheme", "a scheme in upper case", format!("BUNKER://{key}{query}")),
+        ("scheme", "a letter beyond ASCII in the scheme", format!("bunkér://{key}{query}")),
         ("key", "no key", format!("bunker://{query}")),
-        ("key", "npub", format!("bunker://npub1{}{query}", &key[..58])),
+        ("key", "npub with a wrong checksum", format!("bunker://npub1{}{query}", &key[..58])),
         ("key", "a key in upper case", format!("bunker://{}{query}", key.to_uppercase())),
         ("key", "a key off the curve", format!("bunker://{off_curve}{query}")),
-        ("key", "a slash behind the key", format!("bunker://{key}/{query}")),
+        ("key", "two slashes behind the key", format!("bunker://{key}//{query}")),
         ("missing", "no query", format!("bunker://{key}")),
         ("missing", "no relay", format!("bunker://{key}?secret=abc")),
+        ("missing", "a relay behind a fragment", format!("bunker://{key}#{query}")),
         ("missing", "a client without secret", format!("nostrconnect://{key}?relay=wss://r.x")),
         ("missing", "a client with an empty secret", {
             format!("nostrconnect://{key}?relay=wss://r.x&secret=")
         }),
-        ("relay", "an empty relay", format!("bunker://{key}?relay=&relay=wss://r.x")),
-        ("relay", "a relay of another scheme", format!("bunker://{key}?relay=https://r.x")),
-        ("relay", "a relay without host", format!("bunker://{key}?relay=wss://")),
-        ("relay", "a relay with a line end", format!("bunker://{key}?relay=wss://r.x%0a")),
-        ("relay", "a relay beyond ASCII", format!("bunker://{key}?relay=wss://%C3%A9")),
-        ("relay", "a relay of 256 bytes", format!("bunker://{key}?relay={}", long(256))),
+        ("relay", "an empty relay alone", format!("bunker://{key}?relay=")),
+        ("relay", "no relay of two", format!("bunker://{key}?relay=https://r.x&relay=%zz")),
         ("duplicate", "two secrets", format!("bunker://{key}{query}&secret=abc")),
-        ("duplicate", "two names", format!("nostrconnect://{key}{query}&name=a&name=b")),
         ("encoding", "a lone percent sign", format!("bunker://{key}?relay=wss://r.x&secret=%")),
         ("encoding", "one digit", format!("bunker://{key}?relay=wss://r.x&secret=a%4")),
         ("encoding", "no digits", format!("bunker://{key}?relay=wss://r.x&secret=%zz")),
         ("encoding", "a sign for a digit", format!("bunker://{key}?relay=wss://r.x&secret=%+1")),
-        ("encoding", "not UTF-8", format!("nostrconnect://{key}{query}&name=%ff")),
+        ("encoding", "not UTF-8", format!("bunker://{key}?relay=wss://r.x&secret=%ff")),
         ("secret", "a secret of 257 bytes", {
             format!("bunker://{key}?relay=wss://r.x&secret={}", "s".repeat(257))
         }),
-        ("character", "a space", format!("bunker://{key}{query}&x=a b")),
-        ("character", "a fragment", format!("bunker://{key}{query}#x")),
         ("character", "a line end", format!("bunker://{key}{query}\n")),
-        ("character", "not ASCII", format!("bunker://{key}{query}&x=é")),
+        ("character", "a control character", format!("bunker://{key}{query}&x=\u{85}")),
         ("length", "4,097 bytes", {
             let uri = format!("bunker://{key}{query}&x=");
             format!("{uri}{}", "x".repeat(4_097 - uri.len()))
@@ -255,14 +290,23 @@ fn malformed_requests(cases: &mut Vec<Value>) {
         cases.push(case);
     }
     let ping = r#"{"id":"1","method":"ping","params":[]}"#;
+    for (comment, input) in [
+        ("no method", ping.replace("\"method\"", "\"Method\"")),
+        ("a method that is null", ping.replace("\"ping\"", "null")),
+        ("a method that is an object", ping.replace("\"ping\"", "{}")),
+    ] {
+        let mut case = refused("request", "method", comment, input);
+        case["id"] = "1".into();
+        cases.push(case);
+    }
     for (expect, comment, input) in [
         ("unexpected", "empty", String::new()),
         ("unexpected", "an array", format!("[{ping}]")),
         ("unexpected", "an id that is a number", ping.replace("\"1\"", "1")),
-        ("unexpected", "a method that is null", ping.replace("\"ping\"", "null")),
         ("unexpected", "parameters that are cut", ping.replace("[]", "{")),
+        ("missing", "a result and no method", r#"{"id":"1","result":"pong"}"#.to_owned()),
+        ("missing", "an error and no method", r#"{"id":"1","error":null,"params":[]}"#.to_owned()),
         ("missing", "no id", ping.replace("\"id\"", "\"ID\"")),
-        ("missing", "no method", ping.replace("\"method\"", "\"Method\"")),
         ("duplicate", "two methods", ping.replace('}', ",\"method\":\"logout\"}")),
         ("duplicate", "two ids", ping.replace('}', ",\"\\u0069d\":\"2\"}")),
         ("surrogate", "half a pair in the id", ping.replace("\"1\"", "\"\\ud800\"")),

@@ -306,7 +306,6 @@ impl Cases {
             ("step 6: no JSON", "ping"),
             ("step 6: no id", r#"{"method":"ping","params":[]}"#),
             ("step 6: an id that is a number", r#"{"id":1,"method":"ping","params":[]}"#),
-            ("step 6: no method", r#"{"id":"r1","params":[]}"#),
             ("step 6: a response", r#"{"id":"r1","result":"pong"}"#),
         ] {
             self.ignored(comment, &Sent::new(plaintext).json(), state());
@@ -431,6 +430,9 @@ impl Cases {
             let text = "the method is not supported";
             self.refused("method", &comment, &request(method, &["[]"]), state(), text);
         }
+        let text = "the method is not supported";
+        let absent = r#"{"id":"r1","params":[]}"#;
+        self.refused("method", "step 11: no method", absent, state(), text);
         let login = |tags: Value| {
             json!({"created_at": 1, "kind": 22_242, "tags": tags, "content": ""}).to_string()
         };

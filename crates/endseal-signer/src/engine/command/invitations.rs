@@ -11,11 +11,12 @@ use endseal_nostr::policy::Pattern;
 use unicode_security::confusable_detection::skeleton;
 
 use super::rules::patterns;
-use super::{Outcome, addresses};
-use crate::control::{CommandError, Grant, Reply, SecretText};
+use super::{Outcome, address, addresses, find};
+use crate::control::{CommandError, Grant, GreetedRelay, Reply, SecretText};
 use crate::engine::batch::Batch;
-use crate::engine::{self, entry_of, is_live};
+use crate::engine::{self, entry_of, is_live, wishes};
 use crate::error::{StateError, StateLimit};
+use crate::limit::MAX_RELAYS;
 use crate::records::app::App;
 use crate::records::line::Matter;
 use crate::state::{AppRules, MAX_RULES};
@@ -48,15 +49,9 @@ impl Batch<'_> {
         let until = self.now.saturating_add(invitation.max(1));
         let mut app = App::invite(number, user, transport, &secret, self.now, until);
         wish.fill(&mut app, self.now);
-        let listed: Vec<&str> = match relays {
-            [] => own.iter().map(String::as_str).collect(),
-            relays => relays.iter().map(String::as_str).collect(),
-        };
-        let bunker = Bunker { signer, relays: Relays::new(&listed), secret: Some(secret) };
-        let mut buffer = Zeroizing::new([0; MAX_URI]);
-        let uri = match bunker.write(&mut buffer[..]) {
-            Ok(uri) => SecretText::new(uri.to_owned()),
-            Err(error) => return Ok(Err(CommandError::Limit(error.to_string()))),
+        let uri = match bunker(signer, if relays.is_empty() { &own } else { relays }, secret) {
+            Ok(uri) => uri,
+            Err(error) => return Ok(Err(error)),
         };
         // The relays were checked above and are at most eight.
         let _ = app.set_relays(named);
@@ -64,6 +59,7 @@ impl Batch<'_> {
             app: number,
             uri: Some(uri),
             greeted: Vec::new(),
+            ignored_relays: 0,
         }))
     }
 
@@ -72,14 +68,18 @@ impl Batch<'_> {
         wish: &Wish<'_>,
         client: &NostrConnect<'_>,
         allow_private: bool,
+        grant_requested: bool,
     ) -> Result<Outcome, StateError> {
+        let (relays, refused) = acceptable(client.relays, allow_private);
         let checked = (|| {
-            let relays: Vec<_> = client.relays.iter().map(str::to_owned).collect();
-            let relays = addresses(&relays, allow_private)?;
+            if let ([], [first, ..]) = (&relays[..], &refused[..]) {
+                let reason = first.failure.as_deref().unwrap_or_default();
+                return Err(CommandError::Invalid(format!("'{}': {reason}", first.relay)));
+            }
             let (user, patterns) = wish.check(self)?;
-            Ok((relays, user, patterns, self.random_key()?))
+            Ok((user, patterns, self.random_key()?))
         })();
-        let (relays, user, patterns, transport) = match checked {
+        let (user, patterns, transport) = match checked {
             Ok(checked) => checked,
             Err(error) => return Ok(Err(error)),
         };
@@ -96,15 +96,102 @@ impl Batch<'_> {
             app.claimed_name = BoundedText::cut(&sanitise(name, SHOWN).to_string());
         }
         app.set_wishes(client.permissions.as_str());
+        if grant_requested && patterns.len() + wishes::rules(&app).count() > MAX_RULES {
+            return Ok(Err(CommandError::Limit(StateLimit::Rules.to_string())));
+        }
         // The relays were checked above and are at most eight.
         let _ = app.set_relays(relays);
         if let Err(error) = self.add(app, Matter::AppConnected, &patterns)? {
             return Ok(Err(error));
         }
+        if grant_requested && let Err(error) = self.add_requested(&name, wish.lifetime)? {
+            return Ok(Err(error));
+        }
         if let (Some(id), Ok(secret)) = (fresh_id(&mut self.parts.random), secret) {
             self.parts.greetings.add(name, hex(&id), secret, self.now);
         }
-        Ok(Ok(Reply::Invited { app: number, uri: None, greeted: Vec::new() }))
+        Ok(Ok(Reply::Invited {
+            app: number,
+            uri: None,
+            greeted: refused,
+            ignored_relays: client.ignored_relays,
+        }))
+    }
+
+    /// Makes a new invitation for an app. Its rules stay, and its client is refused.
+    pub(super) fn reinvite(&mut self, name: &str, invitation: u64) -> Result<Outcome, StateError> {
+        let checked = (|| {
+            let app = find(self.transaction.apps(), name)?.app();
+            if app.expires != 0 && app.expires <= self.now {
+                return Err(CommandError::Invalid(
+                    "the app has expired: invite another".to_owned(),
+                ));
+            }
+            let others = self.transaction.apps().filter(|it| is_live(it));
+            let others = others.filter(|it| it.app().number() != app.number());
+            check_name(app.name.as_str(), others)?;
+            let own = engine::relays(self.transaction.settings());
+            let named: Vec<_> = app.relays().iter().map(|it| it.as_str().to_owned()).collect();
+            let relays = if named.is_empty() { own } else { named };
+            if relays.is_empty() {
+                return Err(CommandError::NoRelays);
+            }
+            let signer =
+                if app.is_at_user_key { *app.user() } else { *app.transport().public_key() };
+            Ok((app.record_name(), app.number(), signer, relays, self.random_secret()?))
+        })();
+        let (transport, number, signer, relays, secret) = match checked {
+            Ok(checked) => checked,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.refuse_waiting(&transport);
+        self.parts.greetings.answered(&transport);
+        let (now, until) = (self.now, self.now.saturating_add(invitation.max(1)));
+        let line = self.transaction.update_app(&transport, |app| {
+            app.reinvite(&secret, until);
+            entry_of(app, Matter::AppReinvited, now)
+        })?;
+        self.append(line)?;
+        self.parts.has_new_subscriptions = true;
+        Ok(bunker(signer, &relays, secret).map(|uri| Reply::Invited {
+            app: number,
+            uri: Some(uri),
+            greeted: Vec::new(),
+            ignored_relays: 0,
+        }))
+    }
+
+    /// Gives an app another name.
+    pub(super) fn rename(&mut self, app: &str, name: &str) -> Result<Outcome, StateError> {
+        let checked = (|| {
+            let found = find(self.transaction.apps(), app)?.app();
+            let is_other = |it: &&AppRules| it.app().number() != found.number();
+            let others = self.transaction.apps().filter(|it| is_live(it)).filter(is_other);
+            check_name(name, others)?;
+            Ok(found.record_name())
+        })();
+        let transport = match checked {
+            Ok(transport) => transport,
+            Err(error) => return Ok(Err(error)),
+        };
+        let now = self.now;
+        let line = self.transaction.update_app(&transport, |app| {
+            app.name = BoundedText::cut(name);
+            entry_of(app, Matter::AppRenamed, now)
+        })?;
+        self.append(line)?;
+        Ok(Ok(Reply::Done))
+    }
+
+    /// Logs what the client of an app asks for.
+    pub(in crate::engine) fn log_wishes(&mut self, transport: &[u8; 32]) -> Result<(), StateError> {
+        let Some(app) = self.transaction.app(transport).map(AppRules::app) else { return Ok(()) };
+        if app.wishes().is_empty() {
+            return Ok(());
+        }
+        let mut line = entry_of(app, Matter::PermissionsAsked, self.now);
+        line.text = BoundedText::cut(app.wishes());
+        self.append(line)
     }
 
     /// Records an app with its rules and its log line.
@@ -128,6 +215,7 @@ impl Batch<'_> {
         }
         self.append(entry)?;
         self.parts.has_new_subscriptions = true;
+        self.log_wishes(&transport)?;
         self.add_rules(&transport, patterns).map(|added| added.map(drop))
     }
 
@@ -160,9 +248,6 @@ impl<'w> Wish<'w> {
         &self,
         batch: &Batch<'_>,
     ) -> Result<(PublicKey, Vec<(Pattern, &'w Grant)>), CommandError> {
-        if self.name.is_empty() || BoundedText::<64>::new(self.name).is_err() {
-            return Err(CommandError::Invalid("a name has 1 to 64 bytes".to_owned()));
-        }
         check_name(self.name, batch.transaction.apps().filter(|it| is_live(it)))?;
         Ok((self.user(batch)?, patterns(self.grants, batch.now)?))
     }
@@ -192,6 +277,12 @@ pub(super) fn check_name<'a>(
     mut others: impl Iterator<Item = &'a AppRules>,
 ) -> Result<(), CommandError> {
     let invalid = |cause: &str| Err(CommandError::Invalid(cause.to_owned()));
+    if name.is_empty() {
+        return invalid("the app has no name: give it one");
+    }
+    if BoundedText::<MAX_NAME>::new(name).is_err() {
+        return invalid("a name has 64 bytes at most");
+    }
     if name.parse::<u32>().is_ok() || name.chars().any(char::is_control) {
         return invalid("a name must not be a number or have control characters");
     }
@@ -217,6 +308,42 @@ pub(super) fn valid_name(claimed: &str) -> String {
     let seen: String = claimed.chars().filter(|single| !is_invisible(*single)).collect();
     let name = BoundedText::<MAX_NAME>::cut(&format!("{prefix}{}", seen.trim()));
     name.as_str().trim().to_owned()
+}
+
+/// Writes the `bunker://` URI of an app.
+fn bunker(
+    signer: PublicKey,
+    relays: &[String],
+    secret: ConnectSecret,
+) -> Result<SecretText, CommandError> {
+    let relays: Vec<&str> = relays.iter().map(String::as_str).collect();
+    let relays = Relays::new(&relays);
+    let bunker = Bunker { signer, relays, ignored_relays: 0, secret: Some(secret) };
+    let mut buffer = Zeroizing::new([0; MAX_URI]);
+    let written = bunker.write(&mut buffer[..]);
+    let uri = written.map_err(|error| CommandError::Limit(error.to_string()))?;
+    Ok(SecretText::new(uri.to_owned()))
+}
+
+/// Parts the relays of a client's URI into those that can be used, eight at most, and the others
+/// with the reason: one relay that cannot be used prevents nothing.
+fn acceptable(
+    named: Relays<'_>,
+    allow_private: bool,
+) -> (Vec<BoundedText<255>>, Vec<GreetedRelay>) {
+    let (mut relays, mut refused) = (Vec::new(), Vec::new());
+    for relay in named.iter() {
+        let checked = match relays.len() {
+            MAX_RELAYS => Err(CommandError::Limit("more than 8 relays".to_owned())),
+            _ => address(relay, allow_private),
+        };
+        match checked {
+            Ok(relay) => relays.push(relay),
+            Err(error) => refused
+                .push(GreetedRelay { relay: relay.to_owned(), failure: Some(error.to_string()) }),
+        }
+    }
+    (relays, refused)
 }
 
 fn fresh_id(random: &mut impl endseal_crypto::random::Random) -> Option<[u8; 16]> {

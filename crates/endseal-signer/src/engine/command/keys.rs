@@ -1,13 +1,14 @@
 //! Commands for users' keys: import, unlock and lock.
 
-use endseal_nostr::key::SecretKey;
+use endseal_nostr::key::{self, PublicKey, SecretKey};
 use endseal_store::KdfParams;
 
-use super::Outcome;
+use super::{Outcome, unwritten};
 use crate::control::{CommandError, Reply};
-use crate::engine::{Engine, view};
+use crate::engine::{Engine, is_live, view};
 use crate::error::{ChangePassphraseError, ImportError, StateError, UnlockError};
 use crate::records::line::{LogEntry, Matter};
+use crate::records::user::User;
 use crate::text::BoundedText;
 
 impl Engine {
@@ -38,6 +39,48 @@ impl Engine {
             self.parts.keys = self.store.unlock(passphrase).ok();
         }
         Ok(Reply::Imported(public))
+    }
+
+    pub(super) fn encrypted_key(&self, user: &str) -> Outcome {
+        let user = self.user(user)?;
+        let text = self.store.state().user(&user).and_then(User::encrypted_text);
+        let cause = "a change of the passphrase was not completed: change it again first";
+        text.map(Reply::EncryptedKey).ok_or_else(|| CommandError::Invalid(cause.to_owned()))
+    }
+
+    /// Removes the key of a user from the store and from memory. The apps of this user must have
+    /// ended; they are removed, too, so that their clients get no more errors.
+    pub(super) fn remove_user(&mut self, now: u64, user: &str) -> Outcome {
+        let user = self.user(user)?;
+        let apps = self.store.state().apps().filter(|it| it.app().user() == &user);
+        match apps.filter(|it| is_live(it)).count() {
+            0 => {}
+            count => return Err(CommandError::KeyInUse(count)),
+        }
+        let label = self.store.state().user(&user).map(|it| it.label().as_str().to_owned());
+        let mut line = LogEntry::new(Matter::UserRemoved, now);
+        line.peer = user.to_bytes();
+        line.text = BoundedText::cut(&label.unwrap_or_default());
+        let removed = self.transact(now, |batch| {
+            batch.transaction.remove_user(&user)?;
+            batch.append(line)
+        });
+        if !removed.is_committed {
+            return Err(unwritten());
+        }
+        if let Some(keys) = &mut self.parts.keys {
+            keys.remove(&user);
+        }
+        *self.parts.user_conversations = Default::default();
+        *self.parts.app_conversations = Default::default();
+        self.parts.has_new_subscriptions = true;
+        Ok(Reply::Done)
+    }
+
+    fn user(&self, text: &str) -> Result<PublicKey, CommandError> {
+        let user = key::public_from_hex(text).ok();
+        let known = user.filter(|user| self.store.state().user(user).is_some());
+        known.ok_or_else(|| unknown_user(text))
     }
 
     pub(super) fn unlock(&mut self, now: u64, passphrase: &[u8]) -> Outcome {
@@ -86,4 +129,8 @@ impl Engine {
         let time = entry.time;
         self.transact(time, |batch| batch.append(entry)).is_committed
     }
+}
+
+fn unknown_user(user: &str) -> CommandError {
+    CommandError::User(format!("the signer has no user key '{user}'"))
 }

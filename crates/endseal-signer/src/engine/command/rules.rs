@@ -3,10 +3,11 @@
 use endseal_nostr::policy::{Effect, MAX_SCOPE_LIFETIME, Pattern, Rate, Rule, parse_list};
 
 use super::{Outcome, find};
-use crate::control::{CommandError, Grant, GrantEffect, Reply};
+use crate::control::{CommandError, Grant, GrantEffect, Reply, Requested};
 use crate::engine::batch::{Batch, record};
 use crate::engine::{entry_of, wishes};
 use crate::error::StateError;
+use crate::records::app::App;
 use crate::records::line::Matter;
 use crate::text::BoundedText;
 
@@ -24,23 +25,33 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds rules for what the client of an app asks for.
+    /// Adds rules for what the client of an app asks for, if that is what a person has seen.
     pub(super) fn grant_requested(
         &mut self,
         name: &str,
-        lifetime: Option<u64>,
+        requested: &Requested,
     ) -> Result<Outcome, StateError> {
-        let (transport, wanted) = match find(self.transaction.apps(), name) {
-            Ok(entry) => {
-                (entry.app().record_name(), wishes::rules(entry.app()).collect::<Vec<_>>())
-            }
+        let transport = match find(self.transaction.apps(), name) {
+            Ok(entry) if asks_for(entry.app(), requested) => entry.app().record_name(),
+            Ok(_) => return Ok(Err(CommandError::Asks)),
             Err(error) => return Ok(Err(error)),
         };
+        Ok(self.add_requested(&transport, requested.lifetime)?.map(Reply::Granted))
+    }
+
+    /// Adds rules for what the client of an app asks for.
+    pub(super) fn add_requested(
+        &mut self,
+        transport: &[u8; 32],
+        lifetime: Option<u64>,
+    ) -> Result<Result<Vec<u32>, CommandError>, StateError> {
+        let app = self.transaction.app(transport);
+        let wanted: Vec<_> = app.into_iter().flat_map(|it| wishes::rules(it.app())).collect();
         let of = |effect| Grant { effect, rules: String::new(), lifetime, uses: None, rate: None };
         let (allow, ask) = (of(GrantEffect::Allow), of(GrantEffect::Ask));
         let now = self.now;
         let is_valid = |it: &&Rule| it.expires.is_none_or(|expires| expires > now);
-        let present = self.rules(&transport);
+        let present = self.rules(transport);
         let present: Vec<_> = present.iter().filter(is_valid).map(Rule::pattern).collect();
         let missing = wanted.iter().filter(|it| !present.contains(it));
         let patterns = missing.map(|pattern| {
@@ -49,7 +60,7 @@ impl Batch<'_> {
             (*pattern, if is_rule { &allow } else { &ask })
         });
         let patterns: Vec<_> = patterns.collect();
-        Ok(self.add_rules(&transport, &patterns)?.map(Reply::Granted))
+        self.add_rules(transport, &patterns)
     }
 
     pub(super) fn add_rules(
@@ -105,6 +116,11 @@ impl Batch<'_> {
         self.append(line)?;
         Ok(Ok(Reply::Done))
     }
+}
+
+/// Returns true if the client of an app asks for these permissions, and for no others.
+pub(super) fn asks_for(app: &App, requested: &Requested) -> bool {
+    wishes::rules(app).map(|it| it.to_string()).eq(requested.rules.iter().map(String::as_str))
 }
 
 /// Parses grants into patterns and checks that each of them can be a rule.

@@ -185,7 +185,7 @@ fn nothing_is_approved_after_its_time() {
     let Ok(Reply::Waiting(list)) = world.command(Command::Waiting { id: None }) else { panic!() };
     // The machine slept for an hour, and the command comes before the tick.
     world.now += 3_600;
-    let command = Command::Approve { id: list[0].id, remember: None };
+    let command = Command::Approve { id: list[0].id, remember: None, requested: None };
     let request = Request { command, secret: Zeroizing::new(Vec::new()) };
     let (_, outgoing) = world.engine.command(world.now, request);
     let answers = client.read_all(&outgoing);
@@ -228,7 +228,7 @@ fn a_decision_whose_commit_failed_and_happened_stands() {
     let id = list[0].id;
     let remember = Some(crate::control::Remember { lifetime: None });
     // The records are written but fsync failed. These are the steps of `transact` in that case.
-    assert!(world.command(Command::Approve { id, remember }).is_ok());
+    assert!(world.command(Command::Approve { id, remember, requested: None }).is_ok());
     world.engine.parts.waiting.roll_back();
     world.engine.store.recover().unwrap();
     world.engine.parts.waiting.forget_decided(world.engine.store.state());
@@ -260,7 +260,7 @@ fn an_approval_for_an_expired_app_adds_no_rule() {
     let Ok(Reply::Waiting(list)) = world.command(Command::Waiting { id: None }) else { panic!() };
     world.now += 31;
     let remember = Some(crate::control::Remember { lifetime: None });
-    let reply = world.command(Command::Approve { id: list[0].id, remember });
+    let reply = world.command(Command::Approve { id: list[0].id, remember, requested: None });
     let matters: Vec<_> = world.lines().into_iter().map(|line| line.matter).collect();
     assert!(reply.is_err(), "reported as done; {:?} {matters:?}", world.verdicts());
 }
@@ -317,6 +317,7 @@ fn a_connection_that_was_refused_is_not_made() {
         lifetime: None,
         allow_private: false,
         as_user_key: false,
+        grant_requested: false,
     };
     let reply = world.command(command);
     assert!(matches!(reply, Err(CommandError::Limit(_))), "{:?}", reply.err());

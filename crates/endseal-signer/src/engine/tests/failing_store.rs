@@ -113,7 +113,7 @@ fn what_waits_stays_as_it_was_if_a_commit_fails() {
         assert_eq!(client.read_all(&outgoing), [unwritten("r4"), unwritten("r5")]);
         assert_eq!(waiting(&mut world), before);
         for command in [
-            Command::Approve { id, remember: None },
+            Command::Approve { id, remember: None, requested: None },
             Command::Deny { id, remember: Some(crate::control::Remember { lifetime: None }) },
             Command::Revoke { app: "web".to_owned() },
         ] {
@@ -125,7 +125,7 @@ fn what_waits_stays_as_it_was_if_a_commit_fails() {
         }
         limit_files(None);
         assert_eq!(world.rules("web").len(), 1);
-        let command = Command::Approve { id, remember: None };
+        let command = Command::Approve { id, remember: None, requested: None };
         let request = Request { command, secret: Zeroizing::new(Vec::new()) };
         let (reply, outgoing) = world.engine.command(world.now, request);
         assert!(matches!(reply, Ok(Reply::Done)));

@@ -228,7 +228,9 @@ fn a_decision_that_cannot_be_remembered_is_not_taken() {
     };
     let id = id(&mut world);
     let remember = Some(crate::control::Remember { lifetime: None });
-    for command in [Command::Deny { id, remember }, Command::Approve { id, remember }] {
+    for command in
+        [Command::Deny { id, remember }, Command::Approve { id, remember, requested: None }]
+    {
         assert!(matches!(world.command(command), Err(CommandError::Limit(_))));
     }
     assert_eq!(world.verdicts(), ["asks"]);

@@ -4,7 +4,7 @@ use endseal_nostr::Relays;
 use endseal_nostr::connect::{Bunker, ConnectSecret, MAX_URI, NostrConnect};
 
 use super::*;
-use crate::control::{AppState, SecretText};
+use crate::control::{AppState, Requested, SecretText};
 
 const ACK: &str = "ack";
 
@@ -71,24 +71,40 @@ fn wishes_are_shown_and_granted_by_a_command_alone() {
     assert_eq!(app.requested, ["sign:1", "nip44_encrypt", "sign:22242"]);
     assert_eq!(app.not_understood, ["sign_event:all"]);
     assert!(app.rules.is_empty());
-    let granted = |world: &mut World| {
-        let command = Command::GrantRequested { app: "web".to_owned(), lifetime: Some(60) };
-        let Ok(Reply::Granted(numbers)) = world.command(command) else { panic!() };
-        numbers
+    let granted = |world: &mut World, rules: &[&str]| {
+        let rules = rules.iter().map(|it| (*it).to_owned()).collect();
+        let requested = Requested { rules, lifetime: Some(60) };
+        let reply = world.command(Command::GrantRequested { app: "web".to_owned(), requested });
+        reply.map(|it| match it {
+            Reply::Granted(numbers) => numbers,
+            _ => panic!(),
+        })
     };
-    assert_eq!(granted(&mut world), [1, 2, 3]);
+    let shown = ["sign:1", "nip44_encrypt", "sign:22242"];
+    // Permissions that no one has seen are not granted.
+    for other in [&shown[..2], &["sign:1", "nip44_encrypt", "sign:22242", "sign:2"], &["sign"]] {
+        assert_eq!(granted(&mut world, other), Err(CommandError::Asks));
+    }
+    assert!(world.apps()[0].rules.is_empty());
+    assert_eq!(granted(&mut world, &shown).unwrap(), [1, 2, 3]);
     let rules = world.apps().remove(0).rules;
     let shown: Vec<_> = rules.iter().map(|it| (it.effect, it.text.as_str())).collect();
     let (allow, ask) = (GrantEffect::Allow, GrantEffect::Ask);
     // A log-in needs its relay.
     assert_eq!(shown, [(allow, "sign:1"), (allow, "nip44_encrypt"), (ask, "sign:22242")]);
     assert!(rules.iter().all(|it| it.expires == Some(world.now + 60)));
-    assert!(granted(&mut world).is_empty());
+    assert!(granted(&mut world, &["sign:1", "nip44_encrypt", "sign:22242"]).unwrap().is_empty());
     // The wishes of the last log-in count; those that are too long are cut at a comma.
     let long = format!("sign_event:7,{}", "x".repeat(2_000));
     let event = connect(&world, "r2", &long);
     assert_eq!(world.send(&client, &event).remove(0).result.as_deref(), Some("ack"));
     assert_eq!(world.apps()[0].requested, ["sign:7"]);
+    let event = connect(&world, "r3", "sign_event:7");
+    world.send(&client, &event);
+    // The log has each list once, and not when it is repeated.
+    let lines = world.lines().into_iter().filter(|it| it.matter == "permissions_asked");
+    let asked: Vec<_> = lines.map(|it| it.name).collect();
+    assert_eq!(asked, [wishes, "sign_event:7"]);
 }
 
 #[test]
@@ -158,6 +174,7 @@ fn a_clients_uri_is_answered_by_its_secret() {
     let uri = NostrConnect {
         client,
         relays: Relays::new(&["wss://their.example"]),
+        ignored_relays: 0,
         secret: ConnectSecret::new("s3cret").unwrap(),
         permissions: Default::default(),
         metadata: Default::default(),
@@ -171,6 +188,7 @@ fn a_clients_uri_is_answered_by_its_secret() {
         lifetime: None,
         allow_private,
         as_user_key: false,
+        grant_requested: false,
     };
     assert!(matches!(
         world.command(connect("nostrconnect://x", false)),
@@ -219,6 +237,7 @@ fn an_app_without_a_name_has_that_of_its_uri_as_far_as_it_is_one() {
         let uri = NostrConnect {
             client: SecretKey::from_bytes(&[11; 32]).unwrap().public_key(),
             relays: Relays::new(&["wss://their.example"]),
+            ignored_relays: 0,
             secret: ConnectSecret::new("s3cret").unwrap(),
             permissions: Default::default(),
             metadata,
@@ -231,6 +250,7 @@ fn an_app_without_a_name_has_that_of_its_uri_as_far_as_it_is_one() {
             lifetime: None,
             allow_private: false,
             as_user_key: false,
+            grant_requested: false,
         };
         let connected = world.command(command);
         assert!(connected.is_ok(), "{claimed}: {:?}", connected.err());
@@ -284,8 +304,12 @@ fn transport_keys_are_apart() {
     let user = endseal_nostr::key::public_to_hex(world.user.public_key());
     assert_ne!(signer(&first).as_bytes(), user);
     let mut buffer = [0; MAX_URI];
-    let other =
-        Bunker { signer: *world.user.public_key(), relays: Relays::new(&[RELAY]), secret: None };
+    let other = Bunker {
+        signer: *world.user.public_key(),
+        relays: Relays::new(&[RELAY]),
+        ignored_relays: 0,
+        secret: None,
+    };
     // The user's own key is not a transport key, so nothing is received under it.
     let client = Client::of_bunker(other.write(&mut buffer).unwrap());
     assert_eq!(world.send(&client, &client.request(NOW, "r1", "ping", &[])), []);
@@ -309,6 +333,7 @@ fn a_client_is_greeted_until_its_first_request_for_ten_minutes_at_most() {
             lifetime: None,
             allow_private: false,
             as_user_key: false,
+            grant_requested: false,
         };
         world.command(command).unwrap();
         let transport = world.engine.new_greeting().unwrap();

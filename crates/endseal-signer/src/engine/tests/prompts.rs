@@ -40,10 +40,11 @@ fn a_person_allows_or_denies() {
     assert_eq!(shown.len(), 1);
     assert_eq!((shown[0].content.as_str(), shown[0].seconds), ("a\u{fffd}\u{fffd}b", 60));
     let id = shown[0].id;
-    let answers = resolve(&mut world, &client, Command::Approve { id, remember: None });
+    let answers =
+        resolve(&mut world, &client, Command::Approve { id, remember: None, requested: None });
     assert!(answers[0].result.is_some() && answers[0].id == "r1");
     assert!(matches!(
-        world.command(Command::Approve { id, remember: None }),
+        world.command(Command::Approve { id, remember: None, requested: None }),
         Err(CommandError::NotWaiting(_))
     ));
     // A repetition after the decision gets the same response.
@@ -66,7 +67,7 @@ fn a_decision_is_remembered_as_narrowly_as_it_was_asked() {
         world.send(&client, &event);
     }
     let shown = waiting(&mut world);
-    resolve(&mut world, &client, Command::Approve { id: shown[0].id, remember });
+    resolve(&mut world, &client, Command::Approve { id: shown[0].id, remember, requested: None });
     resolve(&mut world, &client, Command::Deny { id: shown[1].id, remember });
     assert!(world.call(&client, "sign_event", &[&note(1, "y")]).result.is_some());
     assert_eq!(world.call(&client, "sign_event", &[&note(4, "y")]), Answer::error(REFUSED));
@@ -93,7 +94,7 @@ fn a_log_in_is_remembered_for_its_relay_and_as_long_as_was_said() {
     let shown = waiting(&mut world);
     assert_eq!(shown[0].scope.as_deref(), Some("wss://a.example"));
     let remember = Some(Remember { lifetime: Some(86_400) });
-    resolve(&mut world, &client, Command::Approve { id: shown[0].id, remember });
+    resolve(&mut world, &client, Command::Approve { id: shown[0].id, remember, requested: None });
     // Most clients write the path.
     let again = login(NOW, "wss://a.example/", "2");
     assert!(world.call(&client, "sign_event", &[&again]).result.is_some());
@@ -157,7 +158,7 @@ fn nothing_is_executed_after_the_end_of_an_app_or_while_the_signer_is_locked() {
     world.send(&client, &event);
     let id = waiting(&mut world)[0].id;
     assert!(world.command(Command::Lock).is_ok());
-    let approve = Command::Approve { id, remember: None };
+    let approve = Command::Approve { id, remember: None, requested: None };
     assert!(matches!(world.command(approve), Err(CommandError::Locked)));
     assert_eq!(waiting(&mut world).len(), 1);
     world.engine.open_keys(world.now, PASSPHRASE).unwrap();
@@ -184,7 +185,7 @@ fn nothing_is_executed_after_the_end_of_an_app_or_while_the_signer_is_locked() {
     let id = waiting(&mut world)[0].id;
     world.now += 30;
     let remember = Some(Remember { lifetime: None });
-    let command = Command::Approve { id, remember };
+    let command = Command::Approve { id, remember, requested: None };
     let request = Request { command, secret: Zeroizing::new(Vec::new()) };
     let (reply, outgoing) = world.engine.command(world.now, request);
     assert!(matches!(reply, Err(CommandError::NotWaiting(_))));

@@ -128,10 +128,12 @@ fn all_requested(it: &WaitingView) -> String {
     let rules: Vec<_> = it.requested.iter().map(|it| Escaped(it).to_string()).collect();
     format!(
         "<p>{} asks for all of these: <code>{}</code></p>\
+         <input type=\"hidden\" name=\"requested\" value=\"{}\">\
          <p><button name=\"decision\" value=\"all\">Allow all that it asks for</button> for the time above, or \
          for 30 days</p>",
         Escaped(&it.app),
-        rules.join("</code> <code>")
+        rules.join("</code> <code>"),
+        rules.join("&#10;")
     )
 }
 
