@@ -25,6 +25,7 @@ pub(crate) use self::waiting::{PERSON, PERSON_WITH_PAGE};
 use alloc::sync::Arc;
 use core::mem;
 use core::sync::atomic::Ordering::Relaxed;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -33,13 +34,14 @@ use endseal_crypto::secret::{Zeroizing, wipe};
 use endseal_nostr::connect::{CallError, Incoming, Refusal, is_fresh};
 use endseal_nostr::key::SigningKey;
 use endseal_nostr::nip44::Cache;
+use endseal_relay::address::Address;
 use endseal_relay::auth::SignedEvent;
 
 use self::answer::Sent;
 use self::batch::Batch;
 use self::greeting::Greetings;
 use self::ignored::IgnoredLines;
-use self::quota::{Budget, Clock, Quotas, Verifications};
+use self::quota::{Clock, Quotas, UnrecordedErrors, Verifications};
 use self::waiting::Waiting;
 use crate::error::StateError;
 use crate::keys::SigningKeys;
@@ -49,6 +51,7 @@ use crate::records::line::{LogEntry, Matter};
 use crate::records::settings::Settings;
 use crate::signer_store::SignerStore;
 use crate::state::{AppRules, State};
+use crate::text::{BoundedText, MAX_TEXT};
 
 /// Maximum number of cached conversations between user keys and peers.
 const USER_CONVERSATIONS: usize = 256;
@@ -95,7 +98,7 @@ struct Parts {
     app_conversations: Box<Cache<APP_CONVERSATIONS>>,
     waiting: Waiting,
     clock: Clock,
-    unknown_senders: Budget,
+    unknown_senders: Verifications,
     verifications: Verifications,
     sent: Sent,
     greetings: Greetings,
@@ -107,6 +110,9 @@ struct Parts {
     metrics: Arc<Metrics>,
     random: OsRandom,
     quotas: Quotas,
+    unrecorded: UnrecordedErrors,
+    /// Apps whose clients encrypt with NIP-04, of which the log has a warning.
+    warned_legacy: HashSet<u32>,
     /// Time of the last removal of expired records, in seconds since 1970.
     pruned: u64,
     /// True if apps or their relays changed since the last call of `new_subscriptions`.
@@ -125,7 +131,7 @@ impl Engine {
             app_conversations: Box::new(Cache::new()),
             waiting: Waiting::from(first),
             clock: Clock::System,
-            unknown_senders: Budget::default(),
+            unknown_senders: Verifications::default(),
             verifications: Verifications::default(),
             sent: Sent::default(),
             greetings: Greetings::default(),
@@ -135,6 +141,8 @@ impl Engine {
             metrics,
             random: OsRandom,
             quotas: Quotas::default(),
+            unrecorded: UnrecordedErrors::default(),
+            warned_legacy: HashSet::new(),
             pruned: 0,
             has_new_subscriptions: true,
         };
@@ -170,10 +178,17 @@ impl Engine {
     /// Responds with an error to a request that cannot be recorded, so that its app does not wait.
     fn refuse_unrecorded(&mut self, now: u64, json: &mut [u8]) -> Option<Outgoing> {
         let Self { store, parts, .. } = self;
+        let len = json.len();
         let incoming = Incoming::read(json).ok()?;
-        let app = addressed(store.state(), incoming.recipient(), incoming.author())?.app();
+        let app = addressed(store.state(), incoming.recipient(), incoming.author(), now)?.app();
         let client = app.client().filter(|it| it.to_bytes() == *incoming.author())?;
-        let verified = incoming.verify().ok()?;
+        let (at, transport, id) = (parts.clock.now(), app.record_name(), *incoming.id());
+        let is_answered = is_fresh(incoming.created_at(), now, store.state().settings().floor)
+            && parts.verifications.take(&transport, len, at);
+        let verified = incoming.verify().ok().filter(|_| is_answered)?;
+        if !parts.unrecorded.take(&transport, &id, at) {
+            return None;
+        }
         let key = address_key(&parts.keys, app)?;
         let conversation = answer::conversation(&mut parts.app_conversations, key, client);
         let request = verified.open(conversation).ok()?.request().ok()?;
@@ -213,19 +228,29 @@ impl Engine {
     }
 
     /// Returns the events that authenticate the transport keys at a relay (NIP-42). Apps that have
-    /// ended are left out: their requests only get errors.
+    /// ended are left out: their requests only get errors. A user's key logs in to relays that the
+    /// user has named alone: to the relay of a client's URI it would be a signature that no rule
+    /// allows.
     pub(crate) fn authenticate(
         &mut self,
-        relay: &endseal_relay::address::Address,
+        relay: &Address,
         keys: &[[u8; 32]],
         challenge: &str,
         now: u64,
     ) -> Vec<SignedEvent> {
         let Self { store, parts, .. } = self;
         let Parts { keys: users, random, .. } = parts;
+        let is_relay = |it: &BoundedText<MAX_TEXT>| {
+            Address::parse_insecure(it.as_str()).is_ok_and(|it| it == *relay)
+        };
+        let is_own = store.state().settings().relays.iter().any(is_relay);
+        let may = |app: &App| {
+            let is_named = matches!(app.flow(), Flow::Bunker { .. });
+            !app.is_at_user_key || is_own || is_named && app.relays().iter().any(is_relay)
+        };
         let key = |address: &[u8; 32]| {
             let mut apps = store.state().apps().filter(|app| is_live(app));
-            let app = apps.find(|app| app.app().address() == *address)?;
+            let app = apps.find(|it| it.app().address() == *address && may(it.app()))?;
             let mut aux = [0; 32];
             random.fill(&mut aux).ok()?;
             let key = address_key(users, app.app())?;
@@ -271,7 +296,7 @@ impl Engine {
         let Self { store, parts, .. } = self;
         let len = json.len();
         let incoming = Incoming::read_long(json).ok()?;
-        let app = addressed(store.state(), incoming.recipient(), incoming.author())?.app();
+        let app = addressed(store.state(), incoming.recipient(), incoming.author(), now)?.app();
         let client = app.client().filter(|it| it.to_bytes() == *incoming.author())?;
         let is_answered = is_fresh(incoming.created_at(), now, store.state().settings().floor)
             && parts.verifications.take(&app.record_name(), len, parts.clock.now());
@@ -401,6 +426,7 @@ fn addressed<'s>(
     state: &'s State,
     recipient: &[u8; 32],
     author: &[u8; 32],
+    now: u64,
 ) -> Option<&'s AppRules> {
     if let Some(entry) = state.app(recipient)
         && !entry.app().is_at_user_key
@@ -409,11 +435,16 @@ fn addressed<'s>(
     }
     let rank = |entry: &&AppRules| match entry.app().client() {
         Some(client) if client.to_bytes() == *author => 2 + u8::from(is_live(entry)),
-        Some(_) => 0,
-        None => 1,
+        None if is_invited(entry.app(), now) => 1,
+        _ => 0,
     };
     let at_key = state.apps().filter(|it| it.app().address() == *recipient);
     at_key.max_by_key(rank)
+}
+
+/// Returns true if the app waits for a client, and its invitation has not expired.
+fn is_invited(app: &App, now: u64) -> bool {
+    *app.state() == AppState::Invited && app.end().is_none_or(|end| now < end)
 }
 
 /// Returns true if the app was neither revoked nor logged out. An app that has only expired counts
@@ -430,7 +461,7 @@ fn relays(settings: &Settings) -> Vec<String> {
 fn entry_of(app: &App, matter: Matter, now: u64) -> LogEntry {
     let mut entry = LogEntry::new(matter, now);
     entry.app = app.number();
-    entry.text = crate::BoundedText::cut(app.name.as_str());
+    entry.text = BoundedText::cut(app.name.as_str());
     entry
 }
 

@@ -108,7 +108,7 @@ pub enum Command {
         grants: Vec<Grant>,
     },
     /// Adds a rule for each permission that the client of an app has asked for: one that allows, or
-    /// one that asks if the kind needs a place.
+    /// one that asks if the kind acts elsewhere.
     GrantRequested {
         /// Name or number of the app.
         app: String,

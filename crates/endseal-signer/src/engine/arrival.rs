@@ -9,7 +9,7 @@ use endseal_nostr::nip04;
 use endseal_nostr::nip44::Conversation;
 
 use super::batch::Batch;
-use super::{address_key, addressed, answer, entry_of};
+use super::{address_key, addressed, answer, entry_of, is_invited};
 use crate::error::{StateError, StateLimit};
 use crate::metrics::{Ignored, Outcome};
 use crate::records::app::{App, AppState};
@@ -46,7 +46,7 @@ impl Batch<'_> {
             UnreadEvent::Length => Ignored::Size,
             _ => Ignored::Shape,
         })?;
-        let app = addressed(&self.transaction, incoming.recipient(), incoming.author());
+        let app = addressed(&self.transaction, incoming.recipient(), incoming.author(), self.now);
         let app = app.ok_or(Ignored::Shape)?.app();
         let transport = app.record_name();
         *number = Some(app.number());
@@ -54,13 +54,14 @@ impl Batch<'_> {
             Some(client) if client.to_bytes() == *incoming.author() => true,
             Some(_) => return Err(Ignored::UnknownSender.into()),
             None if !is_invited(app, self.now) => return Err(Ignored::NoInvitation.into()),
-            None if !self.parts.unknown_senders.take(len, self.parts.clock.now()) => {
+            None if !self.parts.unknown_senders.take(&transport, len, self.parts.clock.now()) => {
                 return Err(Ignored::Flood.into());
             }
             None => false,
         };
         let carrier = Carrier { transport, id: *incoming.id(), created_at: incoming.created_at() };
-        if self.transaction.has_event(&carrier.id) {
+        let is_refused = self.parts.unrecorded.has(&carrier.id);
+        if is_refused || self.transaction.has_event(&carrier.id) {
             return Err(Ignored::Repeated.into());
         }
         // The budget is given back when a request is accepted. Before verification the author is
@@ -87,6 +88,10 @@ impl Batch<'_> {
             }
         };
         let request = opened.request().map_err(|_| Ignored::NoRequest)?;
+        // At a user's key `connect` is for the app whose secret it names, which may be another one.
+        if self.meant(&transport, &request).is_some() {
+            return self.introduce(&carrier, author, legacy.as_ref(), &request);
+        }
         self.parts.greetings.answered(&transport);
         if let Some(key) = &legacy
             && let Some(refusal) = match is_fresh(carrier.created_at, self.now, floor) {
@@ -95,32 +100,62 @@ impl Batch<'_> {
                 true => None,
             }
         {
+            self.may_refuse(&carrier)?;
             self.refuse_nip04(&transport, &author, &request, refusal, key);
             return Ok(());
         }
         self.note(&transport, request.id);
         if !is_fresh(carrier.created_at, self.now, floor) {
+            self.may_refuse(&carrier)?;
             self.refuse_request(&transport, &request, Refusal::Stale);
             return Ok(());
         }
-        self.note_encryption(&transport, legacy.is_some())?;
-        let is_within_quota = self.parts.quotas.take(&transport);
-        // Refused requests are noted, too: a repetition must not be decided later.
-        match self.transaction.note_event(carrier.id, carrier.created_at) {
-            Ok(_) if !is_within_quota => {
-                self.refuse_request(&transport, &request, Refusal::Busy);
-                Ok(())
-            }
+        // Refused requests are not noted, since the events of one app would take the place of all.
+        // Those that have an error are known by it, and not executed when a relay repeats them.
+        if !self.parts.quotas.take(&transport) {
+            self.may_refuse(&carrier)?;
+            self.refuse_request(&transport, &request, Refusal::Busy);
+            return Ok(());
+        }
+        let number = self.transaction.app(&transport).map_or(0, |it| it.app().number());
+        match self.transaction.note_event(carrier.id, carrier.created_at, number) {
             Ok(_) => {
+                self.note_encryption(&transport, legacy.is_some())?;
                 self.parts.verifications.give_back(&transport, len);
                 Ok(self.decide(&carrier, &request)?)
             }
             Err(StateError::Limit(StateLimit::Events)) => {
+                self.may_refuse(&carrier)?;
                 self.refuse_request(&transport, &request, Refusal::Busy);
                 Ok(())
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Checks that an event may have an error that leaves no record.
+    fn may_refuse(&mut self, carrier: &Carrier) -> Result<(), Unanswered> {
+        let now = self.parts.clock.now();
+        match self.parts.unrecorded.take(&carrier.transport, &carrier.id, now) {
+            true => Ok(()),
+            false => Err(Ignored::Flood.into()),
+        }
+    }
+
+    /// Returns another app at the address of this one that waits for a client, and whose secret
+    /// `connect` names.
+    fn meant(&self, transport: &[u8; 32], request: &Request<'_>) -> Option<[u8; 32]> {
+        let app = self.transaction.app(transport)?.app();
+        let is_connect = app.is_at_user_key && request.method == Method::Connect;
+        let secret = request.params().get(1).filter(|_| is_connect)?;
+        let secret = ConnectSecret::new(secret).ok()?;
+        let is_other = |it: &&App| {
+            it.record_name() != *transport
+                && it.address() == app.address()
+                && is_invited(it, self.now)
+                && it.has_secret(&secret)
+        };
+        self.transaction.apps().map(AppRules::app).find(is_other).map(App::record_name)
     }
 
     /// Pairs a client that the app does not know yet, if it presents the secret.
@@ -138,6 +173,18 @@ impl Batch<'_> {
             }
         };
         let request = opened.request().map_err(|_| Ignored::NoRequest)?;
+        self.introduce(carrier, author, legacy.as_ref(), &request)
+    }
+
+    /// Pairs the author of a request with the app whose secret it presents.
+    fn introduce(
+        &mut self,
+        carrier: &Carrier,
+        author: PublicKey,
+        legacy: Option<&nip04::Key>,
+        request: &Request<'_>,
+    ) -> Result<(), Unanswered> {
+        let app = self.transaction.app(&carrier.transport).ok_or(Ignored::Shape)?.app();
         // The secret is checked first. A client that knows it is answered even if its request is
         // malformed.
         let secret = request.params().get(1).and_then(|text| ConnectSecret::new(text).ok());
@@ -156,8 +203,8 @@ impl Batch<'_> {
         if request.method != Method::Connect || !is_meant {
             return Err(Ignored::Secret.into());
         }
-        if let Some(key) = legacy.as_ref().filter(|_| refuses_nip04) {
-            self.refuse_nip04(transport, &author, &request, Refusal::Nip04Transport, key);
+        if let Some(key) = legacy.filter(|_| refuses_nip04) {
+            self.refuse_nip04(transport, &author, request, Refusal::Nip04Transport, key);
             return Err(Ignored::Nip04.into());
         }
         if !is_fresh(carrier.created_at, self.now, floor) {
@@ -185,7 +232,8 @@ impl Batch<'_> {
         metadata: &Metadata<'_>,
         wishes: &str,
     ) -> Result<(), StateError> {
-        self.transaction.note_event(carrier.id, carrier.created_at)?;
+        let number = self.transaction.app(&carrier.transport).map_or(0, |it| it.app().number());
+        self.transaction.note_event(carrier.id, carrier.created_at, number)?;
         let shown = |text: Option<_>| {
             text.map(|text| sanitise(text, SHOWN).to_string()).unwrap_or_default()
         };
@@ -204,7 +252,35 @@ impl Batch<'_> {
         entry.peer = client.to_bytes();
         (entry.carrier, entry.created_at) = (carrier.id, carrier.created_at);
         self.append(entry)?;
-        self.log_wishes(&carrier.transport)
+        self.log_wishes(&carrier.transport)?;
+        self.replace_others(&carrier.transport, &client)
+    }
+
+    /// Ends other apps of this client at the same address, the user's key: a request says by its
+    /// author alone which app is meant.
+    fn replace_others(
+        &mut self,
+        transport: &[u8; 32],
+        client: &PublicKey,
+    ) -> Result<(), StateError> {
+        let Some(app) = self.transaction.app(transport).map(AppRules::app) else { return Ok(()) };
+        let is_replaced = |it: &&App| {
+            it.address() == app.address()
+                && it.record_name() != *transport
+                && matches!(it.state(), AppState::Paired { client: other } if other == client)
+        };
+        let replaced = self.transaction.apps().map(AppRules::app).filter(is_replaced);
+        let replaced: Vec<_> = replaced.map(App::record_name).collect();
+        for transport in replaced {
+            self.refuse_waiting(&transport);
+            let now = self.now;
+            let line = self.transaction.update_app(&transport, |app| {
+                app.log_out(now);
+                entry_of(app, Matter::AppLoggedOut, now)
+            })?;
+            self.append(line)?;
+        }
+        Ok(())
     }
 
     /// Notes in which encryption a client is answered from now on: that of its last request.
@@ -214,7 +290,7 @@ impl Batch<'_> {
         if before == is_legacy {
             return Ok(());
         }
-        if is_legacy {
+        if is_legacy && self.parts.warned_legacy.insert(number) {
             tracing::warn!(target: "signer", app = number, "the client encrypts with NIP-04");
         }
         self.transaction.update_app(transport, |app| app.is_legacy = is_legacy)
@@ -252,10 +328,6 @@ impl Batch<'_> {
         self.parts.metrics.request(request.method.name(), outcome);
         self.refuse(transport, request.id, refusal);
     }
-}
-
-fn is_invited(app: &App, now: u64) -> bool {
-    *app.state() == AppState::Invited && app.end().is_none_or(|end| now < end)
 }
 
 /// Reason why an event was not answered: it is ignored, or the store failed.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use endseal_nostr::connect::{Answer, ConnectSecret};
 
-use super::{Engine, Outgoing, answer, is_live, relays};
+use super::{Engine, Outgoing, answer, relays};
 
 /// Seconds for which a client is greeted.
 const LIMIT: u64 = 600;
@@ -68,7 +68,7 @@ impl Engine {
     ) -> Option<(Outgoing, Vec<String>)> {
         let Self { store, parts, .. } = self;
         let greeting = parts.greetings.waiting.remove(transport)?;
-        let app = store.state().app(transport).filter(|app| is_live(app))?.app();
+        let app = store.state().app(transport)?.app();
         if now.abs_diff(greeting.made) >= LIMIT || app.end().is_some_and(|end| end <= now) {
             return None;
         }

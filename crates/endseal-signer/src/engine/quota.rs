@@ -1,15 +1,11 @@
 //! Limits on the work that unknown senders and apps can cause.
 
+use alloc::collections::VecDeque;
 use core::time::Duration;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use endseal_nostr::connect::MAX_EVENT;
-
-/// Maximum number of events of unknown senders that are verified per second, and their maximum size
-/// in bytes; each costs a fifth of a CPU at most.
-const RATE: u32 = 3_000;
-const RATE_BYTES: usize = 32 << 20;
 
 /// Period after which the budgets of verifications are reset.
 const SECOND: Duration = Duration::from_secs(1);
@@ -57,33 +53,16 @@ impl Work {
     }
 }
 
-/// Verifications of events of unknown senders in the current second.
-#[derive(Default)]
-pub(super) struct Budget {
-    /// Start of the current second; `None` before the first verification.
-    started: Option<Instant>,
-    used: Work,
-}
-
-impl Budget {
-    /// Uses one verification of an event of `len` bytes. Returns false if that is above the limit
-    /// of this second.
-    pub(super) fn take(&mut self, len: usize, now: Instant) -> bool {
-        if has_passed(self.started, now) {
-            *self = Self { started: Some(now), ..Self::default() };
-        }
-        self.used.add(len, Work { events: RATE, bytes: RATE_BYTES })
-    }
-}
-
-/// Maximum work per second for verified events that name the client of a paired app as author but
-/// contain no acceptable request. `FAILURES` is shared by all apps; `FAILURES_OF_APP` is reserved
-/// for each app beyond that, so a flood in the name of one client leaves the others their share.
+/// Maximum work per second for verified events that contain no acceptable request: those that name
+/// the client of a paired app as author, and those of unknown senders to apps that wait for a
+/// client, each sort by itself. `FAILURES` is shared by all apps; `FAILURES_OF_APP` is reserved for
+/// each app beyond that, so a flood at one app leaves the others their share. Each sort costs a
+/// fifth of a CPU at most.
 const FAILURES: Work = Work { events: 3_000, bytes: 32 << 20 };
 const FAILURES_OF_APP: Work = Work { events: 100, bytes: 2 << 20 };
 const _: () = assert!(FAILURES_OF_APP.bytes >= MAX_EVENT, "the share is at least one event");
 
-/// Verifications in the name of clients in the current second.
+/// Verifications of one sort in the current second.
 #[derive(Default)]
 pub(super) struct Verifications {
     /// Start of the current second; `None` before the first verification.
@@ -120,11 +99,57 @@ fn has_passed(started: Option<Instant>, now: Instant) -> bool {
 
 /// Maximum number of requests of one app in ten minutes. An event is remembered for at most 15
 /// minutes, which overlap three such windows. Three times this limit is less than half of the
-/// events that the signer remembers, so one app cannot prevent the others from being answered.
+/// events that the signer remembers.
 const REQUESTS: u32 = 16_000;
 const WINDOW: Duration = Duration::from_secs(600);
 /// Maximum number of denied requests of one app in ten minutes that get a log line.
 pub(super) const DENIALS: u32 = 1_000;
+
+/// Maximum number of errors of one app in ten seconds that leave no record, and number of their
+/// events that are remembered. A relay can repeat such an event, and each answer goes to all relays
+/// of the app.
+const ERRORS: u32 = 50;
+const ERRORS_WINDOW: Duration = Duration::from_secs(10);
+const ERRORS_KEPT: usize = 4_096;
+
+/// Errors that leave no record: for requests that are stale, above the quota, or that cannot be
+/// written.
+#[derive(Default)]
+pub(super) struct UnrecordedErrors {
+    of_apps: HashMap<[u8; 32], (Instant, u32)>,
+    answered: HashSet<[u8; 32]>,
+    order: VecDeque<[u8; 32]>,
+}
+
+impl UnrecordedErrors {
+    /// Returns true if the event had an error.
+    pub(super) fn has(&self, event: &[u8; 32]) -> bool {
+        self.answered.contains(event)
+    }
+
+    /// Counts an error for an event of an app. Returns false if it had one before, or if the app
+    /// had too many.
+    pub(super) fn take(&mut self, transport: &[u8; 32], event: &[u8; 32], now: Instant) -> bool {
+        if self.answered.contains(event) {
+            return false;
+        }
+        let (started, count) = self.of_apps.entry(*transport).or_insert((now, 0));
+        if now.duration_since(*started) >= ERRORS_WINDOW {
+            (*started, *count) = (now, 0);
+        }
+        *count = count.saturating_add(1);
+        if *count > ERRORS {
+            return false;
+        }
+        if self.order.len() == ERRORS_KEPT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.answered.remove(&oldest);
+        }
+        self.order.push_back(*event);
+        self.answered.insert(*event)
+    }
+}
 
 /// Number of requests and denials of each app in its current window of ten minutes.
 #[derive(Default)]
@@ -168,19 +193,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_has_so_many() {
-        let mut budget = Budget::default();
-        let begin = Instant::now();
-        let mut taken = |len, now| (0..RATE * 2).filter(|_| budget.take(len, now)).count();
-        let all = usize::try_from(RATE).unwrap();
-        assert_eq!(taken(100, begin), all);
-        assert_eq!(taken(100, begin + SECOND - Duration::from_nanos(1)), 0);
-        assert_eq!(taken(100, begin + SECOND), all);
-        // Large events are limited by their size.
-        assert_eq!(taken(MAX_EVENT, begin + 2 * SECOND), RATE_BYTES / MAX_EVENT);
-    }
-
-    #[test]
     fn events_in_the_name_of_one_client_leave_others_theirs() {
         for len in [100, MAX_EVENT] {
             let mut left = Verifications::default();
@@ -196,6 +208,27 @@ mod tests {
             assert!(!left.take(&[1; 32], len, begin));
             assert!(left.take(&[1; 32], len, begin + SECOND));
         }
+    }
+
+    #[test]
+    fn an_event_has_one_error_and_an_app_fifty_in_ten_seconds() {
+        let (mut errors, begin) = (UnrecordedErrors::default(), Instant::now());
+        let event = |at: u32| {
+            let mut id = [0; 32];
+            id[..4].copy_from_slice(&at.to_le_bytes());
+            id
+        };
+        let taken = (0..1_000).filter(|_| errors.take(&[1; 32], &event(0), begin)).count();
+        assert_eq!(taken, 1);
+        let taken = (0..1_000).filter(|at| errors.take(&[1; 32], &event(*at), begin)).count();
+        assert_eq!(taken, 49);
+        assert!(errors.take(&[2; 32], &event(5_000), begin));
+        assert!(errors.take(&[1; 32], &event(6_000), begin + ERRORS_WINDOW));
+        assert!(!errors.take(&[1; 32], &event(0), begin + ERRORS_WINDOW));
+        for at in 10_000..20_000 {
+            errors.take(&event(at), &event(at), begin);
+        }
+        assert_eq!((errors.order.len(), errors.answered.len()), (ERRORS_KEPT, ERRORS_KEPT));
     }
 
     #[test]

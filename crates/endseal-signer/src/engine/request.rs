@@ -1,5 +1,7 @@
 //! From a request to a decision: steps 9 to 13 of `docs/spec/nostr-connect.md`.
 
+use std::collections::HashMap;
+
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{
     Answer, Call, Connect, ExecuteError, MAX_BATCH, MEMORY, Outcome as Executed, Refusal, Request,
@@ -8,6 +10,8 @@ use endseal_nostr::connect::{
 use endseal_nostr::policy::{
     Action, Effect, MAX_SCOPE_AGE, Rule, Subject, Verdict, charge, decide,
 };
+
+use serde::de::IgnoredAny;
 
 use super::arrival::Carrier;
 use super::batch::{Batch, record};
@@ -172,6 +176,9 @@ impl Batch<'_> {
             self.refuse_request(transport, request, Refusal::Locked);
             return Ok(());
         }
+        if self.is_with_neighbour(transport, &action) {
+            return self.deny(decided, Some(&action), LogVerdict::Denied, 0, Refusal::Denied);
+        }
         let mut rules = self.rules(transport);
         let decision = decide(&rules, &action, self.now);
         let rule = decision.rule.unwrap_or_default();
@@ -186,6 +193,18 @@ impl Batch<'_> {
         };
         let refusal = decision.refusal().unwrap_or(Refusal::Denied);
         self.deny(decided, Some(&action), verdict, rule, refusal)
+    }
+
+    /// Returns true if the action encrypts to or decrypts from the client of an app that reaches
+    /// the signer by the user's key: what it wrote is for the signer, whatever the rules say.
+    fn is_with_neighbour(&self, transport: &[u8; 32], action: &Action) -> bool {
+        let user = self.transaction.app(transport).map(|it| *it.app().user());
+        let is_of = |it: &App| {
+            it.is_at_user_key
+                && Some(*it.user()) == user
+                && it.client().is_some_and(|client| Some(&client.to_bytes()) == action.peer())
+        };
+        action.peer().is_some() && self.transaction.apps().any(|it| is_of(it.app()))
     }
 
     /// Refuses a request that no rule allows, and logs it.
@@ -255,6 +274,18 @@ impl Batch<'_> {
         let mut out = buffer(execute_len(call).unwrap_or_default());
         let cache = &mut *self.parts.user_conversations;
         let executed = execute(call, user, cache, &aux, &nonce, &mut out);
+        let is_shared = self
+            .transaction
+            .apps()
+            .any(|it| it.app().is_at_user_key && it.app().user() == app.user());
+        let is_decryption = matches!(call, Call::Nip04Decrypt(_) | Call::Nip44Decrypt(_));
+        let executed = match executed {
+            // A client that is not paired yet has sent it to the signer, with its secret.
+            Ok(Executed::Text(text)) if is_decryption && is_shared && is_message(text) => {
+                Err(ExecuteError::Decryption)
+            }
+            executed => executed,
+        };
         let verdict = match &executed {
             Ok(_) => LogVerdict::Allowed,
             Err(_) => LogVerdict::Failed,
@@ -385,6 +416,15 @@ impl Batch<'_> {
 
 /// Maximum size in bytes of a result besides its rumor: the JSON member names and the sender.
 const UNWRAP_OVERHEAD: usize = 100;
+
+/// Returns true for the text of a request to a signer, or of its answer.
+fn is_message(text: &str) -> bool {
+    let members = serde_json::from_str::<HashMap<String, IgnoredAny>>(text);
+    members.is_ok_and(|it| {
+        it.contains_key("id")
+            && ["method", "result", "error"].iter().any(|name| it.contains_key(*name))
+    })
+}
 
 /// Returns the refusal for all requests of an app that has ended, and `None` for a live app.
 pub(super) fn ended(app: &App, now: u64) -> Option<Refusal> {

@@ -7,6 +7,7 @@ mod decisions;
 mod failing_store;
 mod faults;
 mod limits;
+mod neighbours;
 mod pairing;
 mod prompts;
 

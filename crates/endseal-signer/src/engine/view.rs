@@ -71,7 +71,7 @@ pub(super) fn app(entry: &AppRules, own: &[String], now: u64) -> AppView {
         claimed_url: app.claimed_url.as_str().to_owned(),
         legacy: app.is_legacy,
         at_user_key: app.is_at_user_key,
-        requested: wishes::rules(app).map(|it| it.to_string()).collect(),
+        requested: wishes::rules(app).map(|(_, text)| text).collect(),
         not_understood: wishes::others(app).map(|it| sanitise(it, SHOWN).to_string()).collect(),
         made: app.made(),
         expires: some(app.expires),

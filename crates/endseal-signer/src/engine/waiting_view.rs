@@ -63,6 +63,7 @@ impl Engine {
             _ => None,
         };
         let scope = template.and_then(|template| Scope::of(template).ok().flatten());
+        let scope = scope.map(|it| sanitise(it.to_string().as_str(), MAX_CONTENT).to_string());
         let kind = action.kind();
         Some(WaitingView {
             id: *number,
@@ -75,15 +76,18 @@ impl Engine {
             kind,
             kind_name: kind.and_then(kind_name).map(str::to_owned),
             peer: action.peer().map(|peer| hex(peer)),
-            scope: scope.map(|it| sanitise(it.to_string().as_str(), MAX_CONTENT).to_string()),
+            rule: match (&scope, kind) {
+                (Some(scope), Some(kind)) => format!("sign:{kind}:{scope}"),
+                _ => pattern(action).to_string(),
+            },
+            scope,
             content: shown(content),
             content_length: content.chars().count(),
             plaintext,
             created_at: template.map(|it| it.created_at),
             tags: template.map(|it| tags(it, is_whole)).unwrap_or_default(),
             tag_count: template.map_or(0, |it| it.tags.iter().count()),
-            requested: wishes::rules(app).map(|it| it.to_string()).collect(),
-            rule: pattern(action).to_string(),
+            requested: wishes::rules(app).map(|(_, text)| text).collect(),
             seconds: until.saturating_sub(now),
         })
     }

@@ -9,12 +9,16 @@ use crate::records::line::{LogEntry, LogVerdict, Matter};
 #[derive(Default)]
 pub(crate) struct Memory {
     events: HashMap<[u8; 32], Seen>,
+    /// Number of events of each app, by the number of the app.
+    of_apps: HashMap<u32, usize>,
     requests: HashMap<(u32, [u8; 32]), Decision>,
 }
 
 /// Event that was seen.
 struct Seen {
     created_at: u64,
+    /// Number of the app.
+    app: u32,
     /// Number of the log line that records it. Without one, a restart forgets the event.
     line: Option<u64>,
 }
@@ -55,9 +59,27 @@ impl Memory {
         self.requests.iter()
     }
 
+    /// Returns the number of events of an app.
+    pub(super) fn of_app(&self, app: u32) -> usize {
+        self.of_apps.get(&app).copied().unwrap_or_default()
+    }
+
     /// Remembers an event that has no log line yet.
-    pub(super) fn note(&mut self, id: [u8; 32], created_at: u64) {
-        self.events.insert(id, Seen { created_at, line: None });
+    pub(super) fn note(&mut self, id: [u8; 32], created_at: u64, app: u32) {
+        self.insert(id, Seen { created_at, app, line: None });
+    }
+
+    fn insert(&mut self, id: [u8; 32], seen: Seen) {
+        *self.of_apps.entry(seen.app).or_default() += 1;
+        if let Some(before) = self.events.insert(id, seen) {
+            self.subtract(before.app);
+        }
+    }
+
+    fn subtract(&mut self, app: u32) {
+        if let Some(count) = self.of_apps.get_mut(&app) {
+            *count = count.saturating_sub(1);
+        }
     }
 
     /// Remembers the event and the decision that log line `number` records. The event is skipped if
@@ -66,8 +88,8 @@ impl Memory {
     pub(super) fn learn(&mut self, number: u64, entry: &LogEntry, floor: u64) {
         let waits = entry.verdict == LogVerdict::Asks;
         if entry.carrier != [0; 32] && entry.created_at > floor && !waits {
-            let seen = Seen { created_at: entry.created_at, line: Some(number) };
-            self.events.insert(entry.carrier, seen);
+            let line = Some(number);
+            self.insert(entry.carrier, Seen { created_at: entry.created_at, app: entry.app, line });
         }
         if entry.matter == Matter::Request && entry.request != [0; 32] {
             let decision = Decision { verdict: entry.verdict, time: entry.time, line: number };
@@ -79,10 +101,13 @@ impl Memory {
     pub(super) fn forget(&mut self, is_old: impl Fn(u64) -> bool) -> Forgotten {
         let (events, requests) = (self.events.len(), self.requests.len());
         let mut last = None;
+        self.of_apps.clear();
         self.events.retain(|_, seen| {
             let is_old = is_old(seen.created_at);
             if is_old {
                 last = last.max(Some(seen.created_at));
+            } else {
+                *self.of_apps.entry(seen.app).or_default() += 1;
             }
             !is_old
         });

@@ -248,21 +248,32 @@ impl<'s> StateTransaction<'s> {
     }
 
     /// Remembers an event. The caller has compared its `created_at` with the clock. Returns false
-    /// if the event was seen before. A restart forgets the event unless a log line names it.
+    /// if the event was seen before. A restart forgets the event unless a log line names it. `app`
+    /// is the number of its app.
     ///
     /// # Errors
     /// [`StateError::Floor`] if the event is not newer than the floor, [`StateError::Limit`] if too
-    /// many events are remembered.
-    pub fn note_event(&mut self, id: [u8; 32], created_at: u64) -> Result<bool, StateError> {
+    /// many events are remembered: all that is possible, or half of it, and the app has its share
+    /// of the other half.
+    pub fn note_event(
+        &mut self,
+        id: [u8; 32],
+        created_at: u64,
+        app: u32,
+    ) -> Result<bool, StateError> {
         if self.has_event(&id) {
             return Ok(false);
         }
         if created_at <= self.settings.floor {
             return Err(StateError::Floor);
         }
-        check(self.events().len(), MAX_EVENTS, StateLimit::Events)?;
+        let half = MAX_EVENTS / 2;
+        let is_above_share =
+            self.events().len() >= half && self.memory.of_app(app) >= half / self.apps.len().max(1);
+        let max = if is_above_share { 0 } else { MAX_EVENTS };
+        check(self.events().len(), max, StateLimit::Events)?;
         *self.is_stale = true;
-        self.state.memory.note(id, created_at);
+        self.state.memory.note(id, created_at, app);
         Ok(true)
     }
 

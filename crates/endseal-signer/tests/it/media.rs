@@ -97,7 +97,7 @@ fn digest(number: u32) -> [u8; 32] {
 fn decide(signer: &mut SignerStore, number: u32) -> Result<(), StateError> {
     let app = invitation(1).record_name();
     let mut transaction = signer.begin()?;
-    assert!(transaction.note_event(digest(number), NOW)?);
+    assert!(transaction.note_event(digest(number), NOW, 1)?);
     let uses = transaction.app(&app).and_then(|it| it.rule(1)).map(used).unwrap();
     transaction.put_rule(&app, rule(1, uses + 1))?;
     let mut entry = LogEntry::new(Matter::Request, NOW);

@@ -51,7 +51,7 @@ fn as_much_as_is_remembered_is_loaded_and_forgotten() {
     let mut transaction = signer.begin().unwrap();
     let id = |number: usize| endseal_crypto::sha256::digest(&number.to_le_bytes());
     for number in 0..MAX_EVENTS {
-        transaction.note_event(id(number), NOW).unwrap();
+        transaction.note_event(id(number), NOW, u32::try_from(number).unwrap()).unwrap();
         let mut entry = LogEntry::new(Matter::Request, NOW);
         (entry.app, entry.verdict) = (1, LogVerdict::Allowed);
         (entry.request, entry.carrier, entry.created_at) = (id(number), id(number), NOW);

@@ -32,7 +32,7 @@ fn content(state: &State) -> Vec<Vec<u8>> {
 
 /// Notes an event and logs the decision on its request.
 fn decide(transaction: &mut StateTransaction<'_>, id: [u8; 32], verdict: LogVerdict, time: u64) {
-    assert!(transaction.note_event(id, time).unwrap());
+    assert!(transaction.note_event(id, time, 1).unwrap());
     let mut entry = LogEntry::new(Matter::Request, time);
     (entry.app, entry.verdict, entry.request) = (1, verdict, DIGEST);
     (entry.carrier, entry.created_at) = (id, time);
@@ -64,7 +64,7 @@ fn state_survives_reopening() {
     transaction.remove_app(&names[1]).unwrap();
     decide(&mut transaction, [1; 32], LogVerdict::Denied, NOW);
     decide(&mut transaction, [2; 32], LogVerdict::Allowed, NOW + 1);
-    assert!(!transaction.note_event([1; 32], NOW).unwrap());
+    assert!(!transaction.note_event([1; 32], NOW, 1).unwrap());
     transaction.append(LogEntry::new(Matter::AppConnected, NOW)).unwrap();
     transaction.commit().unwrap();
 
@@ -130,7 +130,7 @@ fn a_refusal_changes_nothing() {
         (transaction.update_app(&no_one, |_| ()), "UnknownApp"),
         (transaction.put_rule(&no_one, rule(1, 0)), "UnknownApp"),
         (transaction.remove_rule(&no_one, 1).map(drop), "UnknownApp"),
-        (transaction.note_event([1; 32], 0).map(drop), "Floor"),
+        (transaction.note_event([1; 32], 0, 1).map(drop), "Floor"),
         (transaction.set_relays(relays), "Limit(Relays)"),
     ] {
         assert_eq!(format!("{:?}", refused.unwrap_err()), expected);
@@ -162,14 +162,14 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
     let (world, mut signer) = World::with_user();
     let mut transaction = signer.begin().unwrap();
     for (id, age) in [(1, KEPT_SEEN + 1), (2, KEPT_SEEN), (3, KEPT_SEEN + 50)] {
-        assert!(transaction.note_event([id; 32], NOW - age).unwrap());
+        assert!(transaction.note_event([id; 32], NOW - age, 1).unwrap());
         let mut entry = LogEntry::new(Matter::Request, NOW - age);
         (entry.app, entry.request, entry.carrier) = (1, [id; 32], [id; 32]);
         entry.created_at = NOW - age;
         transaction.append(entry).unwrap();
     }
     // This event has no log line, so a restart forgets it.
-    assert!(transaction.note_event([5; 32], NOW).unwrap());
+    assert!(transaction.note_event([5; 32], NOW, 1).unwrap());
     // Apps 1 to 3 ended long ago: by revocation, by expiry without a client, and by expiry of the
     // invitation. App 4 ended too recently, 5 and 6 have not ended, and 7 expired while paired.
     let ends = [NOW - KEPT_ENDED - 1, NOW - KEPT_ENDED];
@@ -213,10 +213,10 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
     // If the clock goes back, forgotten events are still refused.
     let mut transaction = signer.begin().unwrap();
     for (id, age) in [(1, KEPT_SEEN + 1), (3, KEPT_SEEN + 50)] {
-        let noted = transaction.note_event([id; 32], NOW - age);
+        let noted = transaction.note_event([id; 32], NOW - age, 1);
         assert!(matches!(noted, Err(StateError::Floor)));
     }
-    assert!(transaction.note_event([4; 32], NOW - KEPT_SEEN).unwrap());
+    assert!(transaction.note_event([4; 32], NOW - KEPT_SEEN, 1).unwrap());
     // The floor never decreases.
     transaction.prune(0).unwrap();
     assert_eq!(transaction.settings().floor, NOW - KEPT_SEEN - 1);
@@ -247,11 +247,11 @@ fn more_than_the_limits_is_refused() {
     };
     let most = u32::try_from(MAX_EVENTS).unwrap();
     for number in 0..most {
-        assert!(transaction.note_event(id(number), NOW).unwrap());
+        assert!(transaction.note_event(id(number), NOW, number).unwrap());
     }
-    let refused = transaction.note_event(id(most), NOW);
+    let refused = transaction.note_event(id(most), NOW, u32::MAX);
     assert!(matches!(refused, Err(StateError::Limit(StateLimit::Events))));
-    assert!(!transaction.note_event(id(0), NOW).unwrap());
+    assert!(!transaction.note_event(id(0), NOW, 1).unwrap());
 }
 
 /// Changes records by hand, opens the signer and returns the error.

@@ -18,7 +18,7 @@ pub(super) struct Args {
     decision: Decision,
     /// Allow all that the app asks for, too, for the time of --remember or 30 days
     ///
-    /// Log-ins and tokens, which need a place, are asked for each time.
+    /// Kinds that act elsewhere, as log-ins and tokens do, are asked for each time.
     #[arg(long)]
     all_requested: bool,
 }

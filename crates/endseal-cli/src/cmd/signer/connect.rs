@@ -48,7 +48,7 @@ pub(super) struct Args {
     allow_private: bool,
     /// Allow what the URI asks for; it is printed
     ///
-    /// Log-ins and tokens, which need a place, are asked for each time.
+    /// Kinds that act elsewhere, as log-ins and tokens do, are asked for each time.
     #[arg(long)]
     grant_requested: bool,
 }

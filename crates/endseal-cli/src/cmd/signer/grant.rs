@@ -27,7 +27,7 @@ pub(super) struct Args {
     lifetime: Option<Duration>,
     /// Allow what the app asks for, as endseal signer apps shows it
     ///
-    /// Log-ins and tokens, which need a place, are asked for each time.
+    /// Kinds that act elsewhere, as log-ins and tokens do, are asked for each time.
     #[arg(long, conflicts_with_all = ["allow", "deny", "ask", "trust"])]
     requested: bool,
     /// Remove the rule with this number

@@ -73,8 +73,8 @@ fn text(it: &WaitingView, now: u64) -> String {
         line("text", "it does not decrypt");
     }
     for tag in &it.tags {
-        // In quotes, so that one value with a space differs from two.
-        line("tag", &tag.iter().map(|it| format!("'{it}'")).collect::<Vec<_>>().join(" "));
+        // As JSON, so that no value looks like two.
+        line("tag", &Value::from(tag.clone()).to_string());
     }
     if it.tag_count > it.tags.len() {
         line("", &format!("{} tags in all: endseal signer waiting {}", it.tag_count, it.id));
@@ -148,7 +148,7 @@ mod tests {
             content  at noon\n    \
             content  4  mail asks\u{fffd}[2J\n             \
             900 characters in all: endseal signer waiting 3\n    \
-            tag      'p' 'a\u{fffd}b'\n             \
+            tag      [\"p\",\"a\\nb\"]\n             \
             3 tags in all: endseal signer waiting 3\n    \
             asks for sign:1, nip44_encrypt\n    \
             remember sign:1\n    \

@@ -17,7 +17,7 @@ use crate::engine::batch::Batch;
 use crate::engine::{self, entry_of, is_live, wishes};
 use crate::error::{StateError, StateLimit};
 use crate::limit::MAX_RELAYS;
-use crate::records::app::App;
+use crate::records::app::{App, AppState};
 use crate::records::line::Matter;
 use crate::state::{AppRules, MAX_RULES};
 use crate::text::{BoundedText, MAX_NAME};
@@ -77,6 +77,19 @@ impl Batch<'_> {
                 return Err(CommandError::Invalid(format!("'{}': {reason}", first.relay)));
             }
             let (user, patterns) = wish.check(self)?;
+            let is_of_client = |it: &&AppRules| {
+                it.app().is_at_user_key
+                    && it.app().user() == &user
+                    && matches!(it.app().state(), AppState::Paired { client: it } if *it == client.client)
+            };
+            if wish.as_user_key
+                && let Some(other) = self.transaction.apps().find(is_of_client)
+            {
+                return Err(CommandError::Invalid(format!(
+                    "app {} is connected with this client already: revoke it first",
+                    other.app().number()
+                )));
+            }
             Ok((user, patterns, self.random_key()?))
         })();
         let (user, patterns, transport) = match checked {
@@ -286,7 +299,7 @@ pub(super) fn check_name<'a>(
     if name.parse::<u32>().is_ok() || name.chars().any(char::is_control) {
         return invalid("a name must not be a number or have control characters");
     }
-    if name.trim() != name || name.chars().any(is_invisible) {
+    if name.trim() != name || name.contains("  ") || name.chars().any(is_invisible) {
         return invalid("a name must not have letters that cannot be seen");
     }
     let seen = appearance(name);
@@ -296,9 +309,16 @@ pub(super) fn check_name<'a>(
     }
 }
 
-/// Returns the same text for names that look alike: their skeleton (UTS 39) in lower case.
+/// Returns the same text for names that look alike: their skeleton (UTS 39) in lower case, without
+/// marks that are set on letters and full stops at the end.
 fn appearance(name: &str) -> String {
-    skeleton(&skeleton(name).collect::<String>().to_lowercase()).collect()
+    let is_mark = |single: &char| {
+        matches!(single, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
+            | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
+    };
+    let lower = skeleton(name).collect::<String>().to_lowercase();
+    let seen: String = skeleton(&lower).filter(|single| !is_mark(single)).collect();
+    seen.trim_end_matches('.').to_owned()
 }
 
 /// Turns a client's claimed name into a valid app name: cut to the maximum length, not a number,
@@ -306,7 +326,8 @@ fn appearance(name: &str) -> String {
 pub(super) fn valid_name(claimed: &str) -> String {
     let prefix = if claimed.parse::<u32>().is_ok() { "app " } else { "" };
     let seen: String = claimed.chars().filter(|single| !is_invisible(*single)).collect();
-    let name = BoundedText::<MAX_NAME>::cut(&format!("{prefix}{}", seen.trim()));
+    let words: Vec<_> = seen.split(' ').filter(|it| !it.is_empty()).collect();
+    let name = BoundedText::<MAX_NAME>::cut(&format!("{prefix}{}", words.join(" ")));
     name.as_str().trim().to_owned()
 }
 

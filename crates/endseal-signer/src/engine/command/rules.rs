@@ -1,6 +1,8 @@
 //! Commands that add and remove rules.
 
-use endseal_nostr::policy::{Effect, MAX_SCOPE_LIFETIME, Pattern, Rate, Rule, parse_list};
+use endseal_nostr::policy::{
+    Effect, Kinds, MAX_SCOPE_LIFETIME, Pattern, Rate, Rule, SENSITIVE_KINDS, Subject, parse_list,
+};
 
 use super::{Outcome, find};
 use crate::control::{CommandError, Grant, GrantEffect, Reply, Requested};
@@ -53,11 +55,15 @@ impl Batch<'_> {
         let is_valid = |it: &&Rule| it.expires.is_none_or(|expires| expires > now);
         let present = self.rules(transport);
         let present: Vec<_> = present.iter().filter(is_valid).map(Rule::pattern).collect();
-        let missing = wanted.iter().filter(|it| !present.contains(it));
+        let missing = wanted.iter().map(|(pattern, _)| pattern).filter(|it| !present.contains(it));
         let patterns = missing.map(|pattern| {
-            // A log-in or a token needs its place, which the client does not name.
-            let is_rule = rule_of(pattern, &allow, 1, self.now).check().is_ok();
-            (*pattern, if is_rule { &allow } else { &ask })
+            // Kinds that act elsewhere are never allowed by what a client writes: a person is
+            // asked.
+            let Kinds { first, last } = pattern.kinds;
+            let is_sensitive = pattern.subject == Subject::Sign
+                && first == last
+                && SENSITIVE_KINDS.contains(&first);
+            (*pattern, if is_sensitive { &ask } else { &allow })
         });
         let patterns: Vec<_> = patterns.collect();
         self.add_rules(transport, &patterns)
@@ -120,7 +126,7 @@ impl Batch<'_> {
 
 /// Returns true if the client of an app asks for these permissions, and for no others.
 pub(super) fn asks_for(app: &App, requested: &Requested) -> bool {
-    wishes::rules(app).map(|it| it.to_string()).eq(requested.rules.iter().map(String::as_str))
+    wishes::rules(app).map(|(_, text)| text).eq(requested.rules.iter().map(String::as_str))
 }
 
 /// Parses grants into patterns and checks that each of them can be a rule.

@@ -132,7 +132,7 @@ fn one_app_never_takes_all_events() {
             id[..8].copy_from_slice(&number.to_le_bytes());
             let floor = transaction.settings().floor;
             assert!(endseal_nostr::connect::is_fresh(now + 300, now, floor));
-            if parts.quotas.take(&eager) && transaction.note_event(id, now + 300).is_ok() {
+            if parts.quotas.take(&eager) && transaction.note_event(id, now + 300, 1).is_ok() {
                 taken += 1;
             }
         }
@@ -269,7 +269,7 @@ fn an_approval_for_an_expired_app_adds_no_rule() {
 #[test]
 fn an_import_recovers_a_stale_store() {
     let mut world = World::new();
-    world.engine.store.begin().unwrap().note_event([1; 32], NOW).unwrap();
+    world.engine.store.begin().unwrap().note_event([1; 32], NOW, 1).unwrap();
     assert!(world.engine.store.is_stale());
     let mut secret = vec![8; 32];
     secret.extend_from_slice(PASSPHRASE.as_bytes());

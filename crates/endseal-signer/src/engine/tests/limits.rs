@@ -18,7 +18,7 @@ fn fill(world: &mut World, left: usize) {
     for number in there..MAX_EVENTS - left {
         let mut id = [0xee; 32];
         id[..8].copy_from_slice(&number.to_le_bytes());
-        assert!(transaction.note_event(id, NOW).unwrap());
+        assert!(transaction.note_event(id, NOW, u32::try_from(number).unwrap()).unwrap());
     }
     transaction.commit().unwrap();
 }
