@@ -65,3 +65,9 @@ class Browser:
 
     def stop(self):
         self.process.stop()
+
+
+def sign_in(browser, world):
+    shown = browser.open(world.signer.sign_in())
+    assert "Sign in" in shown["text"], shown
+    return browser.press("Sign this browser in")

@@ -8,17 +8,28 @@ import time
 import pytest
 
 from limits import lateness
-from places import GO, NODE, RUST
+from places import CACHE, CHROMIUM, GO, NODE, PYTHON, RUST, SDKS
 from processes import Process
 
-# In CI the first three.
+
+def node(library, *arguments):
+    return ["node", os.path.join(NODE, "client.mjs"), library, *arguments]
+
+
+def python(version):
+    return [os.path.join(CACHE, f"nostr-sdk-{version}/bin/python"), "-B", os.path.join(PYTHON, "client.py")]
+
+
+# Current versions have no number in their names.
 COMMANDS = {
-    "nostr-tools": ["node", os.path.join(NODE, "client.mjs"), "nostr-tools"],
-    "ndk": ["node", os.path.join(NODE, "client.mjs"), "ndk"],
+    "nostr-tools": node("nostr-tools"),
+    "ndk": node("ndk"),
     "go-nostr": [GO, "client"],
-    "welshman": ["node", os.path.join(NODE, "client.mjs"), "welshman"],
-    "applesauce": ["node", os.path.join(NODE, "client.mjs"), "applesauce"],
+    "welshman": node("welshman"),
+    "applesauce": node("applesauce"),
     "nostr-connect": [RUST, "client"],
+    "nostr-login": node("nostr-login", CHROMIUM),
+    "window-nostr": node("window-nostr", CHROMIUM),
 }
 VERSIONS = {
     "nostr-tools": "nostr-tools 2.25.2",
@@ -27,9 +38,42 @@ VERSIONS = {
     "welshman": "@welshman/signer 0.8.15",
     "applesauce": "applesauce-signers 6.2.2",
     "nostr-connect": "nostr-connect 0.45.2",
+    "nostr-login": "nostr-login 1.7.12",
+    "window-nostr": "window.nostr.js 0.4.9",
 }
-USUAL = ["go-nostr", "ndk", "nostr-tools"]
-FLOWS = {name: ["bunker", "nostrconnect"] for name in COMMANDS} | {"go-nostr": ["bunker"]}
+for short, full in {"2.5": "2.5.2", "2.7": "2.7.2", "2.10": "2.10.4", "2.17": "2.17.0"}.items():
+    COMMANDS[f"nostr-tools-{short}"] = node("nostr-tools", short)
+    VERSIONS[f"nostr-tools-{short}"] = f"nostr-tools {full}"
+for short, full in {"2.10": "2.10.7", "2.14": "2.14.33", "2.18": "2.18.1"}.items():
+    COMMANDS[f"ndk-{short}"] = node("ndk", short)
+    VERSIONS[f"ndk-{short}"] = f"@nostr-dev-kit/ndk {full}"
+for version in SDKS:
+    COMMANDS[f"nostr-sdk-{version}"] = python(version)
+    VERSIONS[f"nostr-sdk-{version}"] = f"nostr-sdk {version}"
+
+# Clients in CI, and their checks. `None` means all.
+_BRIEF = {"public key", "sign", "NIP-44", "other kind", "client restarts"}
+USUAL = {
+    "go-nostr": None,
+    "ndk": None,
+    "nostr-tools": None,
+    "ndk-2.18": _BRIEF,
+    "nostr-login": _BRIEF,
+    "nostr-tools-2.7": {"sign"},
+}
+BUNKER_ONLY = {"go-nostr", "ndk-2.10", "nostr-login", "window-nostr"}
+BUNKER_ONLY |= {"nostr-tools-2.5", "nostr-tools-2.7", "nostr-tools-2.10"}
+FLOWS = {name: ["bunker", "nostrconnect"][: 1 if name in BUNKER_ONLY else 2] for name in COMMANDS}
+
+# Scripts for web pages.
+WIDGETS = {"nostr-login", "window-nostr"}
+# Clients that encrypt their requests by NIP-04.
+NIP04 = {"nostr-tools-2.5", "nostr-tools-2.7", "ndk-2.10", "ndk-2.14", "ndk-2.18"}
+# Clients that take the signer's key for the user's, by flow.
+USER_KEY = {
+    "bunker": {"nostr-tools-2.5", "nostr-tools-2.7", "nostr-login"},
+    "nostrconnect": {"ndk-2.14", "ndk-2.18"},
+}
 
 # Longest time from an order to its answer, in milliseconds.
 BOUND = 5_000
@@ -56,10 +100,10 @@ class App:
 
     def _start(self):
         log = os.path.join(self.world.folder, f"{self.cell.client}.log")
-        self.process = Process(COMMANDS[self.cell.client], log)
+        self.process = Process(COMMANDS[self.cell.client], log, self.world.folder)
 
     def _bunker(self, allow):
-        uri = self.world.signer.invite(self.name, allow, self.asks)
+        uri = self.world.signer.invite(self.name, allow, self.asks, self._options())
         self.connect(uri)
         return uri
 
@@ -83,8 +127,11 @@ class App:
         link = self.result("uri", relays=relays, key=self.key, name=self.name)
         # A person takes the URL to the signer meanwhile. Libraries do not tell when they listen.
         time.sleep(2)
-        self.world.signer.connect(link, self.name, allow)
+        self.world.signer.connect(link, self.name, allow, self._options())
         return self.result("wait")
+
+    def _options(self):
+        return ["--as-user-key"] if self.cell.client in USER_KEY[self.cell.flow] else []
 
     def ask(self, do, seconds=10, **fields):
         # The library may connect first.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what these tests need, unless it is there already: pytest, the clients in JavaScript, and the
-# peers that hold the relay khatru and the clients in Go and Rust.
+# Installs what these tests need, unless it is there already: pytest, the clients in JavaScript and Python,
+# and the peers that hold the relay khatru and the clients in Go and Rust.
 #
-#   tests/nostr/install.sh [rust] [nostr-rs-relay]
+#   tests/nostr/install.sh [rust] [nostr-sdk] [nostr-rs-relay]
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,6 +21,21 @@ python_packages() {
     "$cache/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
         -r "$here/requirements.txt" >"$cache/log/venv" 2>&1
     cp "$here/requirements.txt" "$cache/venv/installed.txt"
+}
+
+# An environment for each version of nostr-sdk. Its last file says that it is complete.
+nostr_sdk() {
+    local version folder
+    while read -r version; do
+        folder=$cache/nostr-sdk-$version
+        [ -e "$folder/installed" ] && continue
+        say "installing nostr-sdk $version"
+        rm -rf "$folder"
+        "${PYTHON:-python3}" -m venv "$folder"
+        "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+            "nostr-sdk==$version" >"$cache/log/nostr-sdk-$version" 2>&1
+        touch "$folder/installed"
+    done <"$here/clients/python/versions.txt"
 }
 
 # Chromium and Firefox, for the approval page.
@@ -70,6 +85,7 @@ go_peer
 for part in "$@"; do
     case $part in
     rust) rust_peer ;;
+    nostr-sdk) nostr_sdk ;;
     nostr-rs-relay) nostr_rs_relay ;;
     *)
         say "unknown: $part"

@@ -28,16 +28,42 @@ class Khatru(Relay):
     """In memory; sends OK for events of ephemeral kinds."""
 
     version = "khatru 0.17.4"
+    notes = ""
+    options = ()
 
     def start(self):
-        self.process = Process([GO, "relay", "--listen", f"127.0.0.1:{self.port}"], self.log)
+        words = [GO, "relay", "--listen", f"127.0.0.1:{self.port}", *self.options]
+        self.process = Process(words, self.log)
         self.process.line()
+
+
+class KhatruAuth(Khatru):
+    """Demands a log-in (NIP-42) of those who read messages of remote signing."""
+
+    notes = ", which demands a log-in (NIP-42) to read answers"
+    options = ("--auth",)
+
+
+class KhatruRate(Khatru):
+    """Takes so many answers of the signer at once, and five a second beyond them."""
+
+    burst = 4
+    notes = f", which takes {burst} answers at once and five a second beyond them"
+    options = ("--burst", str(burst))
+
+
+class KhatruSmall(Khatru):
+    """Ends connections that send messages of more bytes than NIP-11 says."""
+
+    notes = ", which takes messages up to 16 KiB"
+    options = ("--max-message", "16384")
 
 
 class NostrRsRelay(Relay):
     """Sends no OK for events of ephemeral kinds."""
 
     version = "nostr-rs-relay 0.8.12"
+    notes = ""
 
     def start(self):
         settings = os.path.join(self.folder, "relay.toml")
@@ -60,4 +86,10 @@ class NostrRsRelay(Relay):
             return False
 
 
-RELAYS = {"khatru": Khatru, "nostr-rs-relay": NostrRsRelay}
+RELAYS = {
+    "khatru": Khatru,
+    "khatru-auth": KhatruAuth,
+    "khatru-rate": KhatruRate,
+    "khatru-small": KhatruSmall,
+    "nostr-rs-relay": NostrRsRelay,
+}

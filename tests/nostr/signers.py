@@ -89,8 +89,8 @@ class Endseal:
         said = self.signer("invite", name, *sum(words, []), *options, "--for", "30d")
         return next(it for it in said.values() if str(it).startswith("bunker://"))
 
-    def connect(self, uri, name, allow):
-        self.signer("connect", uri, "--name", name, "--allow", ",".join(allow))
+    def connect(self, uri, name, allow, options=()):
+        self.signer("connect", uri, "--name", name, "--allow", ",".join(allow), *options)
 
     def revoke(self, name):
         self.signer("revoke", name)
@@ -121,10 +121,10 @@ class StandIn:
         self.kill()
         self.start()
 
-    def invite(self, name, allow, ask=()):
+    def invite(self, name, allow, ask=(), options=()):
         return self.process.ask({"do": "invite", "name": name, "allow": allow})["uri"]
 
-    def connect(self, uri, name, allow):
+    def connect(self, uri, name, allow, options=()):
         self.process.ask({"do": "connect", "uri": uri, "name": name, "allow": allow})
 
     def revoke(self, name):

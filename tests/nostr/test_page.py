@@ -6,27 +6,11 @@ import shutil
 
 import pytest
 
-from browsers import Browser
+from browsers import sign_in
 from clients import App, draft
 
 pytestmark = pytest.mark.ours
 TEXT = "nobody was asked\nabout <b>this</b>"
-
-
-@pytest.fixture(scope="session")
-def running():
-    browsers = {}
-    yield browsers
-    for one in browsers.values():
-        one.stop()
-
-
-@pytest.fixture
-def browser(browser_name, running, world):
-    if browser_name not in running:
-        running[browser_name] = Browser(browser_name, world.folder)
-    running[browser_name].fresh()
-    return running[browser_name]
 
 
 @pytest.fixture
@@ -42,12 +26,6 @@ def asked(app, **event):
     """Sends a request, and returns its page once the signer has named it."""
     app.begin("sign_event", event={**draft(), "content": TEXT, **event})
     return app.page()
-
-
-def sign_in(browser, world):
-    shown = browser.open(world.signer.sign_in())
-    assert "Sign in" in shown["text"], shown
-    return browser.press("Sign this browser in")
 
 
 def test_a_person_signs_in_and_decides(browser, world, asking):

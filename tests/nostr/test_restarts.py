@@ -13,13 +13,19 @@ TIMEOUT = 60
 OUTAGE = 3
 
 
-def eventually_signs(app):
+def eventually(action):
     end = time.monotonic() + TIMEOUT
     while True:
-        answer = app.ask("sign_event", event=draft(), seconds=5)
-        if answer["ok"] or time.monotonic() > end:
-            assert answer["ok"], answer
-            return
+        try:
+            return action()
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
+
+
+def signs(app):
+    answer = app.ask("sign_event", event=draft(), seconds=5)
+    assert answer["ok"], answer
 
 
 @pytest.mark.check("signer restarts")
@@ -38,8 +44,9 @@ def test_killed_relay_is_found_again(app, world, cell):
     world.relay.start()
     world.signer.relay_restarted()
     if cell.client in DEAF:
-        app.restart()
-    eventually_signs(app)
+        # The signer may not be there yet when the client sends its first request.
+        eventually(app.restart)
+    eventually(lambda: signs(app))
 
 
 @pytest.mark.check("client restarts")

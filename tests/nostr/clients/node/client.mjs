@@ -1,5 +1,5 @@
-// A client of remote signing behind lines of JSON: `node client.mjs LIBRARY`. README.md, two folders
-// up, describes the orders. A library is a module with:
+// A client of remote signing behind lines of JSON: `node client.mjs LIBRARY [VERSION]`. README.md, two
+// folders up, describes the orders. A library is a module with:
 //
 //     connect({uri, key}) -> session          resume({uri, key}) -> session
 //     uri({relays, key, name}) -> {uri, wait() -> session}

@@ -1,19 +1,26 @@
-// NDK: `NDKNip46Signer`.
+// NDK: `NDKNip46Signer`. An older version is installed by another name, with the version behind it.
 
-import NDK, { NDKEvent, NDKNip46Signer, NDKPrivateKeySigner, NDKUser } from '@nostr-dev-kit/ndk';
+const [version] = process.argv.slice(3);
+const {
+  default: NDK, NDKEvent, NDKNip46Signer, NDKPrivateKeySigner, NDKUser,
+} = await import(version ? `ndk-${version}` : '@nostr-dev-kit/ndk');
 
 const local = (key) => new NDKPrivateKeySigner(key);
 const kit = () => new NDK({ explicitRelayUrls: [], enableOutboxModel: false });
 
 export async function connect({ uri, key }) {
   const ndk = kit();
-  const signer = NDKNip46Signer.bunker(ndk, uri, local(key));
+  const given = [ndk, uri, local(key)];
+  const signer = NDKNip46Signer.bunker?.(...given) ?? new NDKNip46Signer(...given);
   await signer.blockUntilReady();
   return sessionOf(ndk, signer);
 }
 
-/** As an application starts again: what `toPayload` had kept, and no `connect`. */
+/** As an application starts again: what `toPayload` had kept, and no `connect`; by `connect` before NDK 2.14. */
 export async function resume({ uri, key }) {
+  if (!NDKNip46Signer.fromPayload) {
+    return connect({ uri, key });
+  }
   const ndk = kit();
   const url = new URL(uri);
   const localSignerPayload = local(key).toPayload();
@@ -47,6 +54,11 @@ function sessionOf(ndk, signer) {
     const settle = ({ result, error }) => (error ? reject(error) : resolve(result));
     signer.rpc.sendRequest(bunkerPubkey, method, params, 24133, settle).catch(reject);
   });
+  /** NDK 2.10 has a method for each scheme. */
+  const cipher = (way) => (scheme, pubkey, text) => {
+    const named = signer[`${scheme}${way === 'encrypt' ? 'Encrypt' : 'Decrypt'}`];
+    return (named ?? signer[way]).call(signer, new NDKUser({ pubkey }), text, scheme);
+  };
   return {
     bunker: `bunker://${bunkerPubkey}?${query}`,
     async getPublicKey() {
@@ -61,9 +73,9 @@ function sessionOf(ndk, signer) {
       await event.sign(signer);
       return event.rawEvent();
     },
-    encrypt: (scheme, pubkey, text) => signer.encrypt(new NDKUser({ pubkey }), text, scheme),
-    decrypt: (scheme, pubkey, text) => signer.decrypt(new NDKUser({ pubkey }), text, scheme),
-    switchRelays: () => signer.switchRelays(),
+    encrypt: cipher('encrypt'),
+    decrypt: cipher('decrypt'),
+    switchRelays: signer.switchRelays && (() => signer.switchRelays()),
     call,
   };
 }

@@ -1,11 +1,14 @@
-// nostr-tools: `BunkerSigner`.
+// nostr-tools: `BunkerSigner`. An older version is installed by another name, with the version behind it.
 
-import { getPublicKey } from 'nostr-tools/pure';
-import { BunkerSigner, createNostrConnectURI, parseBunkerInput, toBunkerURL } from 'nostr-tools/nip46';
-import { SimplePool, useWebSocketImplementation } from 'nostr-tools/pool';
 import WebSocket from 'ws';
 
-useWebSocketImplementation(WebSocket);
+const [version] = process.argv.slice(3);
+const library = version ? `nostr-tools-${version}` : 'nostr-tools';
+const { getPublicKey } = await import(`${library}/pure`);
+const { BunkerSigner, createNostrConnectURI, parseBunkerInput, toBunkerURL } = await import(`${library}/nip46`);
+const { SimplePool, useWebSocketImplementation } = await import(`${library}/pool`);
+
+useWebSocketImplementation?.(WebSocket);
 
 const bytes = (key) => Uint8Array.from(Buffer.from(key, 'hex'));
 /** Is called with the page that a signer names. */
@@ -24,7 +27,8 @@ export async function resume({ uri, key }) {
   if (!pointer) {
     throw new Error(`not understood: ${uri}`);
   }
-  return sessionOf(BunkerSigner.fromBunker(bytes(key), pointer, params()));
+  const made = BunkerSigner.fromBunker ?? ((...given) => new BunkerSigner(...given));
+  return sessionOf(made(bytes(key), pointer, params()));
 }
 
 export function uri({ relays, key, name }) {
@@ -43,14 +47,14 @@ export const refusal = (error) => (typeof error === 'string' ? error : undefined
 function sessionOf(signer) {
   return {
     signer,
-    bunker: toBunkerURL(signer.bp),
+    bunker: toBunkerURL?.(signer.bp),
     getPublicKey: () => signer.getPublicKey(),
     ping: () => signer.ping(),
     signEvent: (draft) => signer.signEvent(draft),
     encrypt: (scheme, peer, text) => signer[`${scheme}Encrypt`](peer, text),
     decrypt: (scheme, peer, text) => signer[`${scheme}Decrypt`](peer, text),
-    switchRelays: () => signer.switchRelays(),
-    logout: () => signer.logout(),
+    switchRelays: signer.switchRelays && (() => signer.switchRelays()),
+    logout: signer.logout && (() => signer.logout()),
     call: (method, given) => signer.sendRequest(method, given),
     page: () => new Promise((done) => { named = done; }),
   };
