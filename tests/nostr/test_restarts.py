@@ -23,7 +23,9 @@ def eventually(action):
                 raise
 
 
-def signs(app):
+def signs(app, restarted):
+    if restarted:
+        app.restart()
     answer = app.ask("sign_event", event=draft(), seconds=5)
     assert answer["ok"], answer
 
@@ -43,10 +45,8 @@ def test_killed_relay_is_found_again(app, world, cell):
     time.sleep(OUTAGE)
     world.relay.start()
     world.signer.relay_restarted()
-    if cell.client in DEAF:
-        # The signer may not be there yet when the client sends its first request.
-        eventually(app.restart)
-    eventually(lambda: signs(app))
+    # The signer may not be there yet when a restarted client sends its first request.
+    eventually(lambda: signs(app, restarted=cell.client in DEAF))
 
 
 @pytest.mark.check("client restarts")
