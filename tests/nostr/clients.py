@@ -54,7 +54,7 @@ for version in SDKS:
 # Clients in CI, and their checks. `None` means all.
 _BRIEF = {"public key", "sign", "NIP-44", "other kind", "client restarts"}
 USUAL = {
-    "go-nostr": None,
+    "go-nostr": _BRIEF,
     "ndk": None,
     "nostr-tools": None,
     "ndk-2.18": _BRIEF,

@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// The user whose key signs; needed if there are several
     #[arg(long, value_name = "NPUB")]
     user: Option<String>,
-    /// Answer the client by the user's key, as nostr-login needs
+    /// Answer the client by the user's key, as NDK up to 2.18 needs
     ///
     /// Relays can then see whose app it is.
     #[arg(long)]

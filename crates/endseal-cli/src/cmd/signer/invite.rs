@@ -39,7 +39,7 @@ pub(super) struct Args {
     user: Option<String>,
     /// Let the client reach the signer by the user's key, as nostr-login needs
     ///
-    /// Relays can then see whose app it is.
+    /// nostr-tools up to 2.7 needs it, too. Relays can then see whose app it is.
     #[arg(long)]
     as_user_key: bool,
     /// Relay of this app instead of those of the signer; repeatable
