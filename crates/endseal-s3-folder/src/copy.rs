@@ -7,7 +7,7 @@ use std::path::Path;
 use endseal_s3_protocol::ByteRange;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
-use endseal_s3_protocol::headers::text;
+use endseal_s3_protocol::headers::{copied_path, text};
 use endseal_s3_protocol::xml::Builder;
 use http::Response;
 
@@ -28,12 +28,11 @@ use crate::uploads::{LIST, number, upload_id};
 fn source(asked: &Asked) -> Result<(String, String), S3Error> {
     let wrong = || S3Error::invalid_argument("x-amz-copy-source names no object.");
     let value = text(&asked.headers, "x-amz-copy-source").ok_or_else(wrong)?;
-    let path = value.strip_prefix('/').unwrap_or(value);
-    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let (path, query) = copied_path(value);
     if !matches!(query, "" | "versionId=null") {
         return Err(S3Error::invalid_argument("Invalid version id specified"));
     }
-    let uri = format!("/{path}").parse().map_err(|_| wrong())?;
+    let uri = path.parse().map_err(|_| wrong())?;
     let target = Target::parse(&uri, None, &[])?;
     match (target.bucket(), target.key()) {
         (Some(bucket), Some(key)) => Ok((bucket.to_owned(), key.to_owned())),

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::headers::is_object_size;
 use endseal_s3_protocol::sigv4::Timestamp;
 use endseal_s3_protocol::xml::CompletedPart;
 use http::HeaderMap;
@@ -255,6 +256,9 @@ impl Store {
         let mut parts = self.parts(bucket, id)?;
         let chosen = choose(&mut parts, named)?;
         let len = chosen.iter().map(|part| part.len).sum();
+        if !is_object_size(conditions, len) {
+            return Err(S3Error::other_object_size());
+        }
         let count = u16::try_from(chosen.len()).map_err(|_| S3Error::malformed_xml())?;
         let mut list = Lines::new(LIST_TITLE);
         for part in &chosen {

@@ -141,6 +141,12 @@ impl S3Error {
         Self::new(StatusCode::BAD_REQUEST, "InvalidArgument", "").with_message(message)
     }
 
+    /// An upload whose parts have another length together than its client says.
+    #[must_use]
+    pub fn other_object_size() -> Self {
+        Self::invalid_request("The value of x-amz-mp-object-size does not match the parts.")
+    }
+
     /// A request that cannot be served as it is, and why.
     #[must_use]
     pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {

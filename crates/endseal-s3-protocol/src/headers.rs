@@ -48,6 +48,25 @@ pub fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
+/// Compares the size of the object that a client names when it completes an upload, if it names
+/// one: a part that its list lacks would be missing in the object.
+#[must_use]
+pub fn is_object_size(headers: &HeaderMap, len: u64) -> bool {
+    let named = headers.get("x-amz-mp-object-size");
+    named.is_none_or(|it| it.to_str().is_ok_and(|it| it.parse() == Ok(len)))
+}
+
+/// Splits a value of `x-amz-copy-source` into path and query. It is decoded as a form is: `+` is a
+/// space, and `%2B` a plus. Slashes may be percent-encoded, including the one between bucket and
+/// key, because some clients encode both as one name.
+#[must_use]
+pub fn copied_path(value: &str) -> (String, &str) {
+    let (path, query) = value.split_once('?').unwrap_or((value, ""));
+    let path = path.replace("%2F", "/").replace("%2f", "/").replace('+', "%20");
+    let path = if path.starts_with('/') { path } else { format!("/{path}") };
+    (path, query)
+}
+
 /// Returns true for a header that tells a checksum of the content, or how to make or tell one.
 #[must_use]
 pub fn is_checksum(name: &str) -> bool {

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub(crate) use endseal_s3_protocol::headers::{
     AMZ_TRAILER, COPY_SOURCE, DECODED_LENGTH, OBJECT_SIZE, SDK_CHECKSUM, USER_METADATA,
-    is_checksum, strip_aws_chunked, text,
+    copied_path, is_checksum, strip_aws_chunked, text,
 };
 
 /// Metadata entry with an object's header.
@@ -24,15 +24,6 @@ const MAX_USER_METADATA: usize = 2_048;
 
 /// Number of headers that a request to the backend gets in addition to those of the client.
 const ADDED: usize = 8;
-
-/// Splits a value of `x-amz-copy-source` into path and query. Slashes may be percent-encoded,
-/// including the one between bucket and key, because some clients encode both as one name.
-pub(crate) fn copied_path(value: &str) -> (String, &str) {
-    let (path, query) = value.split_once('?').unwrap_or((value, ""));
-    let path = path.replace("%2F", "/").replace("%2f", "/");
-    let path = if path.starts_with('/') { path } else { format!("/{path}") };
-    (path, query)
-}
 
 /// Returns true for a request header that S3 defines, or that describes an object or a condition.
 /// No other header is sent to the backend. `Referer` and `Cookie` may contain a credential for the

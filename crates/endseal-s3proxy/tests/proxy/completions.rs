@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::client::Client;
 use crate::fixture::{Front, World, content, serve};
-use crate::multipart::{PART, begin, complete, part};
+use crate::multipart::{PART, begin, complete, complete_with, part};
 use crate::odd_server::{OddServer, Oddity};
 use crate::races::config_of;
 
@@ -62,6 +62,32 @@ impl Waiting {
         assert!(got.body == self.content);
         let reserved = client.ask("GET", "/bucket").await.expect(200).elements("Key");
         assert_eq!(reserved, ["key"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_whose_list_lacks_a_part_is_found_by_its_size() {
+    let (world, front) = World::with_bucket().await;
+    let there = world.backend();
+    there.ask("PUT", "/bare").await.expect(200);
+    for (client, target) in [(&front.client, "/bucket/key"), (&there, "/bare/key")] {
+        let id = begin(client, target, &[]).await;
+        let mut parts = Vec::new();
+        for (number, len) in [(1, PART), (2, 77)] {
+            parts.push((number, part(client, target, &id, number, &content(len, 3)).await));
+        }
+        let sent = (PART + 77).to_string();
+        let of_size = async |parts: &[(u16, String)], size: &str| {
+            complete_with(client, target, &id, parts, &[("x-amz-mp-object-size", size)]).await
+        };
+        let refused = of_size(&parts[..1], &sent).await;
+        assert_eq!((refused.status, refused.code()), (400, "InvalidRequest".into()), "{target}");
+        for other in ["", "x", "0", &format!("{sent}0")] {
+            of_size(&parts, other).await.expect(400);
+        }
+        client.ask("GET", target).await.expect(404);
+        of_size(&parts, &sent).await.expect(200);
+        assert_eq!(client.ask("GET", target).await.expect(200).body.len(), PART + 77);
     }
 }
 

@@ -49,6 +49,35 @@ async fn copies_are_opened_at_their_own_place_alone() {
     assert_eq!(refused.code(), "ObjectNotAuthentic");
 }
 
+/// Clients encode the source as a form, where a plus is a space: s5cmd and boto 2, for example.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plus_in_a_source_is_a_space() {
+    let (world, front) = World::with_bucket().await;
+    let there = world.backend();
+    for (client, bucket) in [(&front.client, "bucket"), (&there, "bare")] {
+        if bucket == "bare" {
+            client.ask("PUT", "/bare").await.expect(200);
+        }
+        for (key, content) in [("a%20b", "space"), ("a%2Bb", "plus")] {
+            client.put(&format!("/{bucket}/{key}"), content.as_bytes()).await.expect(200);
+        }
+        for (source, content) in [("a+b", "space"), ("a%20b", "space"), ("a%2Bb", "plus")] {
+            let source = format!("{bucket}/{source}");
+            let from = [("x-amz-copy-source", source.as_str())];
+            client.ask_with("PUT", &format!("/{bucket}/copy"), &from).await.expect(200);
+            let target = format!("/{bucket}/parts");
+            let id = begin(client, &target, &[]).await;
+            let part = format!("{target}?partNumber=1&uploadId={id}");
+            let tag = client.ask_with("PUT", &part, &from).await.expect(200).element("ETag");
+            complete(client, &target, &id, &[(1, tag)]).await.expect(200);
+            for key in ["copy", "parts"] {
+                let got = client.ask("GET", &format!("/{bucket}/{key}")).await.expect(200);
+                assert_eq!(got.text(), content, "{key} of {source}");
+            }
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_heed_conditions_and_missing_sources() {
     let (_world, front) = World::with_bucket().await;

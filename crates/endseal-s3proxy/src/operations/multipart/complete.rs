@@ -9,6 +9,7 @@ use endseal_s3_format::{Entry, PartNumber, Record, RecordError, entity_tag, size
 use endseal_s3_protocol::Query;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::{ChecksumType, ChecksumValue, combined, composite};
+use endseal_s3_protocol::headers::is_object_size;
 use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3_protocol::xml::{self, ChecksumChange, CompletedPart, ResultChange};
 use http::header::ETAG;
@@ -104,6 +105,10 @@ async fn attempt(
     let is_composite = checksum.as_ref().is_some_and(|it| it.kind == ChecksumType::Composite);
     let record =
         Record::multipart(entries, value, is_composite && value.is_some()).map_err(record_error)?;
+    // Compared here, with the length of the content: the backend has that of the sealed object.
+    if !is_object_size(&call.headers, record.plaintext_len()) {
+        return Err(S3Error::other_object_size());
+    }
     let completed = write_end(proxy, upload, &record, &chosen).await?;
 
     let mut headers = headers::about_sealed(&call.headers);
