@@ -1,7 +1,7 @@
 //! Microseconds of one core for the operations on secp256k1.
 //!
-//! `cargo bench -p endseal-crypto --bench secp256k1`; with `--no-default-features` those of k256.
-//! Medians of rounds in which all take turns.
+//! `cargo bench -p endseal-crypto --bench secp256k1`; with `--no-default-features` those of
+//! the portable code. Medians of rounds in which all take turns.
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a program that prints its figures")]
 

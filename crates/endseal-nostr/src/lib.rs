@@ -17,7 +17,7 @@
 //!
 //! # Crate features
 //! * `std` (default): encrypted secret keys (NIP-49), and the curve by libsecp256k1 instead of
-//!   k256.
+//!   portable code.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

@@ -3,11 +3,11 @@
 #[cfg(feature = "std")]
 pub(crate) use crate::low::secp256k1_ffi as backend;
 #[cfg(not(feature = "std"))]
-pub(crate) use rustcrypto as backend;
+pub(crate) use portable as backend;
 
 // Compiled beside the other one in tests, which compare the two.
 #[cfg(any(not(feature = "std"), test))]
-pub(crate) mod rustcrypto;
+pub(crate) mod portable;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;

@@ -1,6 +1,6 @@
 //! The two back ends give the same bytes.
 
-use super::{backend, rustcrypto};
+use super::{backend, portable};
 use crate::mid::{hash, label};
 
 /// The order of the group, big-endian.
@@ -41,7 +41,7 @@ fn secrets() -> impl Iterator<Item = [u8; 32]> {
 fn secret_keys_are_those_below_the_order() {
     let valid = |secret: &[u8; 32]| {
         let verdict = backend::is_secret_key(secret);
-        assert_eq!(verdict, rustcrypto::is_secret_key(secret), "{secret:02x?}");
+        assert_eq!(verdict, portable::is_secret_key(secret), "{secret:02x?}");
         verdict
     };
     assert!(secrets().all(|secret| valid(&secret)));
@@ -58,7 +58,7 @@ fn points() {
     let small = (0..40).map(|i| plus(&[0; 32], i));
     let random = (0..80).map(|i| bytes("x", i));
     for x in near_prime.chain(small).chain(random).chain([[0xff; 32]]) {
-        let (a, b) = (backend::Point::lift_x(&x), rustcrypto::Point::lift_x(&x));
+        let (a, b) = (backend::Point::lift_x(&x), portable::Point::lift_x(&x));
         assert_eq!(a.is_some(), b.is_some(), "{x:02x?}");
         assert!(a.is_none() || x < PRIME, "{x:02x?}");
         let Some((a, b)) = a.zip(b) else { continue };
@@ -80,7 +80,7 @@ fn points() {
 #[test]
 fn signatures() {
     for (i, secret) in (0..).zip(secrets()) {
-        let (a, b) = (backend::KeyPair::new(&secret), rustcrypto::KeyPair::new(&secret));
+        let (a, b) = (backend::KeyPair::new(&secret), portable::KeyPair::new(&secret));
         let ((verify_a, x), (verify_b, other_x)) = (a.public(), b.public());
         assert_eq!(x, other_x);
         let lifted = backend::Point::lift_x(&x).unwrap();
@@ -113,7 +113,7 @@ fn agreement() {
         let publics = [0, 1].map(|i| {
             (
                 backend::KeyPair::new(&pair[i]).public().0,
-                rustcrypto::KeyPair::new(&pair[i]).public().0,
+                portable::KeyPair::new(&pair[i]).public().0,
             )
         });
         let mut shared = [[0; 32], [1; 32], [2; 32], [3; 32]];
