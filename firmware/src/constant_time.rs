@@ -4,10 +4,6 @@
 //! The check is exact where the counter is. Elsewhere a difference of one tick is an error of the
 //! counter. Equal numbers do not show that no address depends on a secret: these cores have no data
 //! cache here.
-//!
-//! On Xtensa the curve fails, and its rows report it: the instruction set has no carry and no
-//! comparison that yields a number, so LLVM compiles the carry of each sum of 64 bits into a
-//! branch.
 
 use core::hint::black_box;
 
@@ -16,7 +12,7 @@ use endseal_crypto::sha256::HmacKey;
 use endseal_nostr::key;
 
 use crate::payload;
-use crate::platform::{CARRY_BRANCHES, Mark, TICK};
+use crate::platform::{Mark, TICK};
 
 const KEYS: usize = 200;
 /// Number of runs for each key of operations that take fewer instructions than some ticks.
@@ -80,11 +76,7 @@ pub(crate) fn print() -> bool {
         });
     });
     let texts = from_hex && to_hex && from_nsec && to_nsec;
-    let curve = ecdh && public_key && sign;
-    if !curve && CARRY_BRANCHES {
-        say!("The curve is NOT constant-time here: the compiler branches on the carries of sums.");
-    }
-    (curve || CARRY_BRANCHES) && hmac && texts
+    ecdh && public_key && sign && hmac && texts
 }
 
 /// Least and largest number of instructions of a run.

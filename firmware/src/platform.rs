@@ -10,7 +10,7 @@ pub(crate) mod stack;
 use core::fmt;
 use core::panic::PanicInfo;
 
-pub(crate) use arch::{CARRY_BRANCHES, CHIP, CLOCK_MHZ, ISA, MACHINE, TICK};
+pub(crate) use arch::{CHIP, CLOCK_MHZ, ISA, MACHINE, TICK};
 
 /// Exit codes besides 0 (all passed) and 1 (a check failed).
 const EXIT_FAULT: u32 = 70;

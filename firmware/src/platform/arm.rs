@@ -9,8 +9,6 @@ pub(crate) const CHIP: &str = "nRF52840";
 pub(crate) const CLOCK_MHZ: u32 = 64;
 /// SysTick runs at 25 MHz, and under `-icount shift=0` an instruction takes a nanosecond.
 pub(crate) const TICK: u32 = 40;
-/// True if the compiler branches on the carry of a sum, so that its time depends on the summands.
-pub(crate) const CARRY_BRANCHES: bool = false;
 pub(super) const COUNTER_BITS: u32 = 24;
 
 /// Registers of the first CMSDK UART.

@@ -8,8 +8,6 @@ pub(crate) const MACHINE: &str = "RV32IMC, QEMU virt";
 pub(crate) const CHIP: &str = "ESP32-C3";
 pub(crate) const CLOCK_MHZ: u32 = 160;
 pub(crate) const TICK: u32 = 1;
-/// True if the compiler branches on the carry of a sum, so that its time depends on the summands.
-pub(crate) const CARRY_BRANCHES: bool = false;
 pub(super) const COUNTER_BITS: u32 = 32;
 
 /// Transmit register of the first 16550 UART. Its FIFO never fills in QEMU.

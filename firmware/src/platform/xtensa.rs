@@ -10,8 +10,6 @@ pub(crate) const CHIP: &str = "ESP32-S3";
 pub(crate) const CLOCK_MHZ: u32 = 240;
 /// The core runs at 10 MHz, and under `-icount shift=0` an instruction takes a nanosecond.
 pub(crate) const TICK: u32 = 100;
-/// True if the compiler branches on the carry of a sum, so that its time depends on the summands.
-pub(crate) const CARRY_BRANCHES: bool = true;
 pub(super) const COUNTER_BITS: u32 = 32;
 
 /// Numbers of calls of QEMU's simulator.
