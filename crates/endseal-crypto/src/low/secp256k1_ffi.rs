@@ -91,6 +91,17 @@ impl Point {
         assert_eq!(done, 1, "only a secret key out of range fails");
     }
 
+    /// Writes the x-coordinate of secret * P, where P has the x-coordinate `public`. `None` if
+    /// [`Point::lift_x`] is. The caller has checked `secret`.
+    pub(crate) fn multiply_x_of(
+        public: &[u8; 32],
+        secret: &[u8; 32],
+        x: &mut [u8; 32],
+    ) -> Option<()> {
+        Self::lift_x(public)?.multiply_x(secret, x);
+        Some(())
+    }
+
     /// Verifies a signature of `message` (BIP-340). Returns true if it is valid.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         let (x_only, _) = x_only(&self.0);

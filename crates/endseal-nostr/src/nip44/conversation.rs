@@ -1,6 +1,6 @@
 //! Keys of a conversation and of its messages.
 
-use endseal_crypto::secp256k1::{PublicKey, SecretKey};
+use endseal_crypto::secp256k1::{InvalidPublicKey, PublicKey, SecretKey, SharedX};
 use endseal_crypto::sha256::HmacKey;
 use endseal_crypto::{chacha20, hkdf_sha256, secret_bytes};
 
@@ -26,7 +26,19 @@ impl Conversation {
     /// SHOULD keep the result, for example in a [`Cache`](super::Cache).
     #[must_use]
     pub fn new(own: &SecretKey, peer: &PublicKey) -> Self {
-        let shared = own.ecdh_x(peer);
+        Self::of_shared(&own.ecdh_x(peer))
+    }
+
+    /// The conversation between `own` and the public key with these bytes. On a microcontroller
+    /// this is a tenth less work than to check the key and to call [`new`](Self::new).
+    ///
+    /// # Errors
+    /// [`InvalidPublicKey`] if the bytes are not the x-coordinate of a point on the curve.
+    pub fn with_bytes(own: &SecretKey, peer: &[u8; 32]) -> Result<Self, InvalidPublicKey> {
+        Ok(Self::of_shared(&own.ecdh_x_of_bytes(peer)?))
+    }
+
+    fn of_shared(shared: &SharedX) -> Self {
         Self { expand: hkdf_sha256::extract(SALT, shared.expose_secret()).prepare() }
     }
 

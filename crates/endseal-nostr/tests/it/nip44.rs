@@ -215,6 +215,23 @@ fn both_sides_share_a_conversation_and_outsiders_do_not() {
 }
 
 /// Returns a payload that only the conversation of these two keys opens.
+/// A conversation with the bytes of a key is that with the key, if there is such a key.
+#[test]
+fn bytes_of_a_key_make_the_same_conversation() {
+    let own = key("own");
+    let mut valid = 0;
+    for i in 0..20_u8 {
+        let peer = sha256::digest(&[i]);
+        let expected =
+            PublicKey::from_bytes(&peer).map(|peer| probe(&Conversation::new(&own, &peer)));
+        let found = Conversation::with_bytes(&own, &peer).map(|it| probe(&it));
+        assert_eq!(found, expected);
+        valid += u32::from(found.is_ok());
+    }
+    assert!((1..20).contains(&valid));
+    assert!(Conversation::with_bytes(&own, &[0xff; 32]).is_err());
+}
+
 fn probe(conversation: &Conversation) -> Vec<u8> {
     seal(conversation, b"probe", &[8; 32])
 }

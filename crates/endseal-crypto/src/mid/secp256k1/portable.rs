@@ -4,8 +4,11 @@
 //! Secrets decide about no branch and no address on any instruction set: nothing here needs the
 //! carry of an addition, of which a compiler makes a branch on Xtensa.
 
+// On Xtensa products are those of `low::xtensa`, and the portable ones are not used.
+#[cfg_attr(target_arch = "xtensa", allow(dead_code, unused_imports))]
 mod field;
 mod generator;
+#[cfg_attr(target_arch = "xtensa", allow(dead_code))]
 mod limbs;
 mod point;
 mod scalar;
@@ -51,6 +54,21 @@ impl Point {
         let mut scalar = Scalar::reduce(secret);
         *x = Jacobian::multiply(&self.0, &scalar).to_affine_x().to_bytes();
         scalar.zeroize();
+    }
+
+    /// Writes the x-coordinate of secret * P, where P has the x-coordinate `public`. `None` if
+    /// lift_x is. The caller has checked `secret`.
+    pub(crate) fn multiply_x_of(
+        public: &[u8; 32],
+        secret: &[u8; 32],
+        x: &mut [u8; 32],
+    ) -> Option<()> {
+        let public = Field::from_bytes(public)?;
+        let mut scalar = Scalar::reduce(secret);
+        let product = Jacobian::multiply_x(&public, &scalar);
+        scalar.zeroize();
+        *x = product?.to_bytes();
+        Some(())
     }
 
     /// Verifies a signature of `message` (BIP-340). Returns true if it is valid.

@@ -61,6 +61,13 @@ fn points() {
         let (a, b) = (backend::Point::lift_x(&x), portable::Point::lift_x(&x));
         assert_eq!(a.is_some(), b.is_some(), "{x:02x?}");
         assert!(a.is_none() || x < PRIME, "{x:02x?}");
+        for secret in [bytes("secret", 1), plus(&ORDER, -2)] {
+            let (mut one, mut other) = ([0; 32], [0; 32]);
+            let valid = backend::Point::multiply_x_of(&x, &secret, &mut one).is_some();
+            assert_eq!(valid, a.is_some(), "{x:02x?}");
+            let valid = portable::Point::multiply_x_of(&x, &secret, &mut other).is_some();
+            assert_eq!((valid, other), (a.is_some(), one), "{x:02x?}");
+        }
         let Some((a, b)) = a.zip(b) else { continue };
         let (mut one, mut other) = ([0; 32], [1; 32]);
         a.multiply_x(&plus(&[0; 32], 1), &mut one);

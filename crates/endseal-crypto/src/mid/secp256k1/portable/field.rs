@@ -4,6 +4,8 @@
 //! as those of a product, which are below 2^26 + 2^16. Sums add magnitudes, and [`Field::carry`]
 //! makes them 1. Each operation states the magnitudes that it accepts.
 
+use core::mem;
+
 use super::limbs::{
     self, Column, LIMB_BITS, LIMB_MASK, LIMBS, Limbs, Mask, Native, TOP_BITS, TOP_MASK,
 };
@@ -48,14 +50,20 @@ impl Field {
     }
 
     /// Returns the product. Accepts magnitudes 1 for `self` and 4 for `other`.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "xtensa"), inline(never))]
     pub(super) fn mul(&self, other: &Self) -> Self {
+        #[cfg(target_arch = "xtensa")]
+        return Self(crate::low::xtensa::multiply(&self.0, &other.0));
+        #[cfg(not(target_arch = "xtensa"))]
         self.mul_in::<Native>(other)
     }
 
     /// Returns the square. Accepts magnitude 1.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "xtensa"), inline(never))]
     pub(super) fn square(&self) -> Self {
+        #[cfg(target_arch = "xtensa")]
+        return Self(crate::low::xtensa::square(&self.0));
+        #[cfg(not(target_arch = "xtensa"))]
         self.square_in::<Native>()
     }
 
@@ -154,6 +162,11 @@ impl Field {
         self.canonical().iter().fold(0, |all, limb| all | limb) == 0
     }
 
+    /// Returns true for zero.
+    pub(super) fn is_zero_mask(&self) -> Mask {
+        Mask::equal(self.canonical().iter().fold(0, |all, limb| all | limb), 0)
+    }
+
     /// Returns the lowest bit of the number in `0..p`.
     pub(super) fn lowest_bit(&self) -> u32 {
         self.canonical()[0] & 1
@@ -176,10 +189,16 @@ impl Field {
     /// Returns the square root, the other one of which is its negative, if there is one. The
     /// verdict is public.
     pub(super) fn square_root(&self) -> Option<Self> {
-        // The exponent is (p + 1) / 4: 223 ones, a zero, 22 ones, and 00001100.
-        let (x2, x22, x223) = self.runs_of_ones();
-        let root = x223.square_times(23).mul(&x22).square_times(6).mul(&x2).square_times(2);
+        let root = self.inverse_root().mul(self);
         root.square().add(&self.negate::<1>()).is_zero().then_some(root)
+    }
+
+    /// Returns a number r with r² = 1 / `self` for a square, r² = -1 / `self` for any other number
+    /// and r = 0 for zero.
+    pub(super) fn inverse_root(&self) -> Self {
+        // The exponent is (p - 3) / 4: 223 ones, a zero, 22 ones, and 00001011.
+        let (x2, x22, x223) = self.runs_of_ones();
+        x223.square_times(23).mul(&x22).square_times(5).mul(self).square_times(3).mul(&x2)
     }
 
     /// Returns the powers of `self` with the exponents 2^2 - 1, 2^22 - 1 and 2^223 - 1.
@@ -197,8 +216,26 @@ impl Field {
         (x2, x22, x220.square_times(3).mul(&x3))
     }
 
+    /// Returns `self` to the power of 2^`times`.
     fn square_times(&self, times: u32) -> Self {
-        (0..times).fold(*self, |power, _| power.square())
+        let (mut one, mut other) = (*self, Self::ZERO);
+        let (mut power, mut next) = (&mut one, &mut other);
+        for _ in 0..times {
+            power.square_to(next);
+            mem::swap(&mut power, &mut next);
+        }
+        *power
+    }
+
+    /// Sets `square` to the square. Accepts magnitude 1.
+    #[inline(always)]
+    fn square_to(&self, square: &mut Self) {
+        #[cfg(target_arch = "xtensa")]
+        crate::low::xtensa::square_to(&mut square.0, &self.0);
+        #[cfg(not(target_arch = "xtensa"))]
+        {
+            *square = self.square();
+        }
     }
 
     /// Returns the limbs of the number in `0..p`.

@@ -7,6 +7,8 @@
 //! above that of the addend, and both are too small for another pair of the same value. So only the
 //! last two additions can fail, and they do for one scalar of all.
 
+use core::mem;
+
 use zeroize::Zeroize;
 
 use super::field::Field;
@@ -93,6 +95,7 @@ impl Affine {
     }
 
     /// Returns the entry with this index of a table, which is read as a whole.
+    #[inline(never)]
     pub(super) fn look_up(table: &[Self], index: u32) -> Self {
         let mut found = Self { x: Field::ZERO, y: Field::ZERO };
         for (i, entry) in (0..).zip(table) {
@@ -139,13 +142,28 @@ impl Jacobian {
         self.x.mul(&self.z.invert().square())
     }
 
+    /// Doubles `self` `times` times.
+    fn double_times(&mut self, times: u32) {
+        let mut other = Self::NEUTRAL;
+        let (mut point, mut next) = (&mut *self, &mut other);
+        for _ in 0..times {
+            *next = point.double();
+            mem::swap(&mut point, &mut next);
+        }
+        if times % 2 == 1 {
+            *self = other;
+        }
+    }
+
     /// Returns 2 · `self`.
+    #[inline(never)]
     pub(super) fn double(&self) -> Self {
         let (x, y, _) = tangent(&self.x, &self.y);
         Self { x, y, z: self.y.mul(&self.z) }
     }
 
     /// Returns `self` + `other`, with z = 0 if `self` is `other` or its negative.
+    #[inline(never)]
     pub(super) fn add_unequal(&self, other: &Affine) -> Self {
         let square = self.z.square();
         let h = square.mul(&other.x).add(&self.x.negate::<1>()).carry();
@@ -173,6 +191,31 @@ impl Jacobian {
         if difference.is_zero() { self.double() } else { Self::NEUTRAL }
     }
 
+    /// Returns the x-coordinate of `scalar` · P, where P has the x-coordinate `x`, in constant time
+    /// except for one scalar. `None` if no point of the curve has it, which is a public verdict.
+    ///
+    /// With g = x³ + 7, the point (g · x, g²) lies on the curve y² = x³ + 7 · g³. That curve is
+    /// isomorphic to this one exactly if g is a square. One power decides that and divides by
+    /// z² · g.
+    pub(super) fn multiply_x(x: &Field, scalar: &Scalar) -> Option<Field> {
+        let g = x.square().mul(x).add(&Field::SEVEN).carry();
+        let point = Affine { x: g.mul(x), y: g.square() };
+        let product = Self::multiply_unequal(&point, scalar);
+        // On another curve z may be zero for many scalars, which must not show.
+        let is_neutral = product.z.is_zero_mask();
+        let z = Field::select(is_neutral, &Field::ONE, &product.z);
+        let divisor = z.square().mul(&g);
+        let inverse = divisor.inverse_root().square();
+        let is_on_curve = inverse.mul(&divisor).add(&Field::ONE.negate::<1>()).is_zero();
+        if !declassify(is_on_curve) {
+            return None;
+        }
+        if declassify(product.is_neutral()) {
+            return Some(Self::multiply_any(&Affine::lift_x(*x)?, scalar).to_affine_x());
+        }
+        Some(product.x.mul(&inverse))
+    }
+
     /// Returns `scalar` · `point` in constant time, except for one scalar.
     pub(super) fn multiply(point: &Affine, scalar: &Scalar) -> Self {
         let product = Self::multiply_unequal(point, scalar);
@@ -180,11 +223,17 @@ impl Jacobian {
         if declassify(product.is_neutral()) { Self::multiply_any(point, scalar) } else { product }
     }
 
-    /// Returns `scalar` · `point`, or z = 0 if that adds a point to itself or its negative.
+    /// Returns `scalar` · `point` in constant time, or z = 0 if that adds a point to itself or its
+    /// negative.
+    #[inline(never)]
     fn multiply_unequal(point: &Affine, scalar: &Scalar) -> Self {
         let (mut own, mut lambda) = scalar.split();
-        let (multiples, z) = odd_multiples(point);
-        let lambdas = multiples.map(|point| Affine { x: BETA.mul(&point.x), y: point.y });
+        let mut multiples = [GENERATOR; MULTIPLES];
+        let z = odd_multiples(point, &mut multiples);
+        let mut lambdas = multiples;
+        for point in &mut lambdas {
+            point.x = BETA.mul(&point.x);
+        }
         let mut sum = Self::NEUTRAL;
         for index in (0..PART_BITS).step_by(WINDOW as usize).rev() {
             let digit = own.bits(index, WINDOW);
@@ -192,9 +241,7 @@ impl Jacobian {
             if index + WINDOW as usize == PART_BITS {
                 sum = Self::from_affine(&term);
             } else {
-                for _ in 0..WINDOW {
-                    sum = sum.double();
-                }
+                sum.double_times(WINDOW);
                 sum = sum.add_unequal(&term);
             }
             let digit = lambda.bits(index, WINDOW);
@@ -226,15 +273,14 @@ fn tangent(x: &Field, y: &Field) -> (Field, Field, Field) {
     (x, y, s)
 }
 
-/// Returns the odd multiples 1, 3, 5, … of a point as the affine points of an isomorphic curve:
-/// (x · z², y · z³), and z. The coefficient 7 is in none of the formulas.
-fn odd_multiples(point: &Affine) -> ([Affine; MULTIPLES], Field) {
+/// Computes the odd multiples 1, 3, 5, … of a point as the affine points of an isomorphic curve:
+/// (x · z², y · z³), and returns z. The coefficient 7 is in none of the formulas.
+fn odd_multiples(point: &Affine, multiples: &mut [Affine; MULTIPLES]) -> Field {
     let y = point.y.carry();
     // The double has z = y. The point becomes (x · y², y · y³).
     let (x2, y2, square) = tangent(&point.x, &y);
     let mut double = Affine { x: x2, y: y2 };
-    let first = Affine { x: point.x.mul(&square), y: square.square() };
-    let mut multiples = [first; MULTIPLES];
+    multiples[0] = Affine { x: point.x.mul(&square), y: square.square() };
     let mut ratios = [Field::ONE; MULTIPLES];
     for i in 1..MULTIPLES {
         // Both points have the same z, and so have both results (co-Z addition).
@@ -260,7 +306,7 @@ fn odd_multiples(point: &Affine) -> ([Affine; MULTIPLES], Field) {
         *entry = Affine { x: square.mul(&entry.x), y: square.mul(&z).mul(&entry.y) };
         z = z.mul(&ratios[i]);
     }
-    (multiples, y.mul(&z))
+    y.mul(&z)
 }
 
 #[cfg(test)]
@@ -297,6 +343,25 @@ mod tests {
                 assert_eq!(unequal.is_neutral(), (a, b) == (0, 26), "{a} + {b} λ");
             }
         }
+    }
+
+    /// Agreement with an unchecked x-coordinate is that with a lifted one, for all scalars.
+    #[test]
+    fn products_of_unchecked_coordinates() {
+        let lambda = Scalar::reduce(&LAMBDA);
+        let scalars = [lambda.mul(&small(26)), small(1), small(-1), small(7).add(&lambda)];
+        let mut valid = 0;
+        for x in 0..40 {
+            let x = Field::from_bytes(&small(x).to_bytes()).unwrap();
+            let lifted = Affine::lift_x(x);
+            valid += u32::from(lifted.is_some());
+            for scalar in &scalars {
+                let expected = lifted.map(|point| Jacobian::multiply(&point, scalar).to_affine_x());
+                let product = Jacobian::multiply_x(&x, scalar);
+                assert_eq!(product.map(Field::to_bytes), expected.map(Field::to_bytes));
+            }
+        }
+        assert!((10..30).contains(&valid));
     }
 
     #[test]
