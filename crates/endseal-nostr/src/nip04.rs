@@ -12,6 +12,7 @@
 
 use core::fmt;
 
+use endseal_crypto::aes_cbc::{Aes256, Software};
 use endseal_crypto::secp256k1::{PublicKey, SecretKey, SharedX};
 use endseal_crypto::secret::wipe;
 use endseal_crypto::{aes_cbc, base64};
@@ -50,9 +51,24 @@ impl Key {
     ///
     /// # Errors
     /// [`OutputTooSmall`]; `out` is left as it is.
-    #[allow(clippy::expect_used, clippy::missing_panics_doc)]
     pub fn encrypt<'o>(
         &self,
+        plaintext: &[u8],
+        iv: &[u8; 16],
+        out: &'o mut [u8],
+    ) -> Result<&'o str, OutputTooSmall> {
+        self.encrypt_with(&mut Software, plaintext, iv, out)
+    }
+
+    /// Does the same as [`encrypt`](Self::encrypt) by another implementation of AES, such as a
+    /// chip's peripheral.
+    ///
+    /// # Errors
+    /// Those of [`encrypt`](Self::encrypt).
+    #[allow(clippy::expect_used, clippy::missing_panics_doc)]
+    pub fn encrypt_with<'o>(
+        &self,
+        aes: &mut impl Aes256,
         plaintext: &[u8],
         iv: &[u8; 16],
         out: &'o mut [u8],
@@ -63,7 +79,8 @@ impl Key {
         // The ciphertext lies at the end, from where it is encoded to the start.
         let start = text.len() - aes_cbc::ciphertext_len(plaintext.len());
         text[start..start + plaintext.len()].copy_from_slice(plaintext);
-        aes_cbc::encrypt(self.0.expose_secret(), iv, &mut text[start..], plaintext.len())
+        let (key, text_end) = (self.0.expose_secret(), &mut text[start..]);
+        aes_cbc::encrypt_with(aes, key, iv, text_end, plaintext.len())
             .expect("the ciphertext's length");
         encode_from(text, start);
         tail[..MARK.len()].copy_from_slice(MARK);
@@ -77,13 +94,26 @@ impl Key {
     /// # Errors
     /// [`DecryptError`]. `content` is as it was after [`DecryptError::Format`], otherwise wiped.
     pub fn decrypt<'c>(&self, content: &'c mut [u8]) -> Result<&'c mut [u8], DecryptError> {
+        self.decrypt_with(&mut Software, content)
+    }
+
+    /// Does the same as [`decrypt`](Self::decrypt) by another implementation of AES, such as a
+    /// chip's peripheral.
+    ///
+    /// # Errors
+    /// Those of [`decrypt`](Self::decrypt).
+    pub fn decrypt_with<'c>(
+        &self,
+        aes: &mut impl Aes256,
+        content: &'c mut [u8],
+    ) -> Result<&'c mut [u8], DecryptError> {
         let text_len = content.len().checked_sub(TAIL_LEN).ok_or(DecryptError::Format)?;
         let (text, tail) = content.split_at_mut(text_len);
         let iv = read_tail(tail).ok_or(DecryptError::Format)?;
         if text.is_empty() {
             return Err(DecryptError::Format);
         }
-        match self.decrypt_text(text, &iv) {
+        match self.decrypt_text(aes, text, &iv) {
             Ok(len) => Ok(&mut content[..len]),
             Err(error) => {
                 wipe(content);
@@ -93,9 +123,14 @@ impl Key {
     }
 
     /// Length of the plaintext at the start of `text`.
-    fn decrypt_text(&self, text: &mut [u8], iv: &[u8; BLOCK]) -> Result<usize, DecryptError> {
+    fn decrypt_text(
+        &self,
+        aes: &mut impl Aes256,
+        text: &mut [u8],
+        iv: &[u8; BLOCK],
+    ) -> Result<usize, DecryptError> {
         let len = base64::decode_in_place(text).map_err(|_| DecryptError::Ciphertext)?;
-        aes_cbc::decrypt(self.0.expose_secret(), iv, &mut text[..len])
+        aes_cbc::decrypt_with(aes, self.0.expose_secret(), iv, &mut text[..len])
             .map_err(|_| DecryptError::Ciphertext)
     }
 }

@@ -7,7 +7,7 @@
 //! as an error of its own nor as a difference in time: it is an oracle that decrypts whole
 //! ciphertexts.
 //!
-//! Works without an allocator.
+//! Works without an allocator. Chips with a peripheral for AES implement [`Aes256`].
 
 use core::fmt;
 
@@ -33,6 +33,92 @@ pub const fn ciphertext_len(len: usize) -> usize {
     (len / BLOCK_LEN + 1).saturating_mul(BLOCK_LEN)
 }
 
+/// AES-256 (FIPS 197) as a peripheral computes it, for [`encrypt_with`] and [`decrypt_with`].
+///
+/// The methods for single blocks are enough. A peripheral that chains blocks by itself overrides
+/// the methods for CBC, too. There are no errors: an implementation waits until its peripheral is
+/// free, and MUST give the same bytes as [`Software`]. It SHOULD erase the key from the registers
+/// of the peripheral when it is dropped.
+pub trait Aes256 {
+    /// Encrypts one block where it lies.
+    fn encrypt_block(&mut self, key: &[u8; KEY_LEN], block: &mut [u8; BLOCK_LEN]);
+
+    /// Decrypts one block where it lies.
+    fn decrypt_block(&mut self, key: &[u8; KEY_LEN], block: &mut [u8; BLOCK_LEN]);
+
+    /// Encrypts whole blocks in CBC mode where they lie.
+    fn encrypt_cbc(
+        &mut self,
+        key: &[u8; KEY_LEN],
+        iv: &[u8; BLOCK_LEN],
+        blocks: &mut [[u8; BLOCK_LEN]],
+    ) {
+        let mut before = *iv;
+        for block in blocks {
+            xor(block, &before);
+            self.encrypt_block(key, block);
+            before = *block;
+        }
+    }
+
+    /// Decrypts whole blocks in CBC mode where they lie.
+    fn decrypt_cbc(
+        &mut self,
+        key: &[u8; KEY_LEN],
+        iv: &[u8; BLOCK_LEN],
+        blocks: &mut [[u8; BLOCK_LEN]],
+    ) {
+        let mut before = *iv;
+        for block in blocks {
+            let ciphertext = *block;
+            self.decrypt_block(key, block);
+            xor(block, &before);
+            before = ciphertext;
+        }
+    }
+}
+
+fn xor(block: &mut [u8; BLOCK_LEN], other: &[u8; BLOCK_LEN]) {
+    for (byte, other) in block.iter_mut().zip(other) {
+        *byte ^= other;
+    }
+}
+
+/// AES-256 in software, in constant time.
+#[allow(clippy::exhaustive_structs, reason = "callers construct it")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Software;
+
+impl Aes256 for Software {
+    fn encrypt_block(&mut self, key: &[u8; KEY_LEN], block: &mut [u8; BLOCK_LEN]) {
+        self.encrypt_cbc(key, &[0; BLOCK_LEN], core::array::from_mut(block));
+    }
+
+    fn decrypt_block(&mut self, key: &[u8; KEY_LEN], block: &mut [u8; BLOCK_LEN]) {
+        self.decrypt_cbc(key, &[0; BLOCK_LEN], core::array::from_mut(block));
+    }
+
+    fn encrypt_cbc(
+        &mut self,
+        key: &[u8; KEY_LEN],
+        iv: &[u8; BLOCK_LEN],
+        blocks: &mut [[u8; BLOCK_LEN]],
+    ) {
+        cbc::Encryptor::<Aes256Enc>::new(key.into(), iv.into())
+            .encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+    }
+
+    fn decrypt_cbc(
+        &mut self,
+        key: &[u8; KEY_LEN],
+        iv: &[u8; BLOCK_LEN],
+        blocks: &mut [[u8; BLOCK_LEN]],
+    ) {
+        cbc::Decryptor::<Aes256Dec>::new(key.into(), iv.into())
+            .decrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+    }
+}
+
 /// Pads and encrypts `buffer[..len]` where it lies, and returns the length of the ciphertext,
 /// [`ciphertext_len`]`(len)`. Nothing behind that is written.
 ///
@@ -46,12 +132,25 @@ pub fn encrypt(
     buffer: &mut [u8],
     len: usize,
 ) -> Result<usize, BufferTooSmall> {
+    encrypt_with(&mut Software, key, iv, buffer, len)
+}
+
+/// Does the same as [`encrypt`] by another implementation of AES.
+///
+/// # Errors
+/// Those of [`encrypt`].
+pub fn encrypt_with(
+    aes: &mut impl Aes256,
+    key: &[u8; KEY_LEN],
+    iv: &[u8; BLOCK_LEN],
+    buffer: &mut [u8],
+    len: usize,
+) -> Result<usize, BufferTooSmall> {
     let padded = ciphertext_len(len);
     let text = buffer.get_mut(..padded).ok_or(BufferTooSmall)?;
     // 1 to 16.
     text[len..].fill((padded - len).to_le_bytes()[0]);
-    let blocks = Array::cast_slice_from_core_mut(text.as_chunks_mut().0);
-    cbc::Encryptor::<Aes256Enc>::new(key.into(), iv.into()).encrypt_blocks(blocks);
+    aes.encrypt_cbc(key, iv, text.as_chunks_mut().0);
     Ok(padded)
 }
 
@@ -65,9 +164,21 @@ pub fn decrypt(
     iv: &[u8; BLOCK_LEN],
     buffer: &mut [u8],
 ) -> Result<usize, InvalidCiphertext> {
+    decrypt_with(&mut Software, key, iv, buffer)
+}
+
+/// Does the same as [`decrypt`] by another implementation of AES.
+///
+/// # Errors
+/// Those of [`decrypt`].
+pub fn decrypt_with(
+    aes: &mut impl Aes256,
+    key: &[u8; KEY_LEN],
+    iv: &[u8; BLOCK_LEN],
+    buffer: &mut [u8],
+) -> Result<usize, InvalidCiphertext> {
     let (blocks, []) = buffer.as_chunks_mut::<BLOCK_LEN>() else { return Err(InvalidCiphertext) };
-    cbc::Decryptor::<Aes256Dec>::new(key.into(), iv.into())
-        .decrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+    aes.decrypt_cbc(key, iv, blocks);
     let padding = blocks.last().ok_or(InvalidCiphertext).and_then(padding_len);
     match padding {
         Ok(padding) => Ok(buffer.len() - padding),

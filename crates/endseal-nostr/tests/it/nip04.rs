@@ -1,6 +1,6 @@
 //! Runs `vectors/nostr/nip04.json`.
 
-use endseal_crypto::aes_cbc;
+use endseal_crypto::aes_cbc::{self, Aes256, Software};
 use endseal_nostr::nip04::{DecryptError, Key, MIN_CONTENT, content_len};
 
 use crate::fixture::{array, bytes, cases, key, public, secret, text};
@@ -96,4 +96,35 @@ fn an_output_that_is_too_small_is_untouched() {
     let mut out = vec![0x5a; needed + 5];
     own.encrypt(&[1; 20], &[2; 16], &mut out).unwrap();
     assert_eq!(out[needed..], [0x5a; 5]);
+}
+
+/// Stands for a chip's peripheral: counts its blocks.
+struct Counted(usize);
+
+impl Aes256 for Counted {
+    fn encrypt_block(&mut self, key: &[u8; 32], block: &mut [u8; 16]) {
+        self.0 += 1;
+        Software.encrypt_block(key, block);
+    }
+
+    fn decrypt_block(&mut self, key: &[u8; 32], block: &mut [u8; 16]) {
+        self.0 += 1;
+        Software.decrypt_block(key, block);
+    }
+}
+
+#[test]
+fn a_peripheral_does_all_blocks() {
+    let key = Key::new(&key("one"), &key("two").public_key());
+    for len in [0, 15, 16, 100, 1000] {
+        let plaintext = vec![b'x'; len];
+        let blocks = len / 16 + 1;
+        let mut out = vec![0; content_len(len)];
+        let mut aes = Counted(0);
+        let content = key.encrypt_with(&mut aes, &plaintext, &[3; 16], &mut out).unwrap();
+        assert_eq!(content.as_bytes(), encrypt(&key, &plaintext, &[3; 16]));
+        assert_eq!(aes.0, blocks);
+        assert_eq!(key.decrypt_with(&mut aes, &mut out).unwrap(), plaintext);
+        assert_eq!(aes.0, 2 * blocks);
+    }
 }

@@ -151,3 +151,63 @@ fn ciphertexts_are_those_of_aws_lc() {
         assert_eq!(decrypting.decrypt(&mut twin, context).unwrap(), &data[..len], "{len}");
     }
 }
+
+/// Stands for a peripheral that knows single blocks, and counts them.
+#[derive(Default)]
+struct Blocks {
+    encrypted: usize,
+    decrypted: usize,
+}
+
+impl Aes256 for Blocks {
+    fn encrypt_block(&mut self, key: &[u8; KEY_LEN], block: &mut [u8; BLOCK_LEN]) {
+        use cbc::cipher::{BlockCipherEncrypt as _, KeyInit as _};
+        Aes256Enc::new(key.into()).encrypt_block(block.into());
+        self.encrypted += 1;
+    }
+
+    fn decrypt_block(&mut self, key: &[u8; KEY_LEN], block: &mut [u8; BLOCK_LEN]) {
+        use cbc::cipher::{BlockCipherDecrypt as _, KeyInit as _};
+        Aes256Dec::new(key.into()).decrypt_block(block.into());
+        self.decrypted += 1;
+    }
+}
+
+/// A peripheral does all blocks, and gives the bytes and the verdicts of the software.
+#[test]
+fn a_peripheral_gives_the_same_bytes() {
+    let (key, iv) = (unhex_array(KEY), unhex_array(IV));
+    for len in 0..100 {
+        let plaintext: Vec<u8> = (0..len).map(|i: u8| i.wrapping_mul(7)).collect();
+        let expected = sealed(&key, &iv, &plaintext);
+        let mut aes = Blocks::default();
+        let mut buffer = plaintext.clone();
+        buffer.resize(expected.len(), 0);
+        assert_eq!(
+            encrypt_with(&mut aes, &key, &iv, &mut buffer, plaintext.len()),
+            Ok(expected.len())
+        );
+        assert_eq!(buffer, expected);
+        assert_eq!(aes.encrypted, expected.len() / BLOCK_LEN);
+        assert_eq!(decrypt_with(&mut aes, &key, &iv, &mut buffer), Ok(plaintext.len()));
+        assert_eq!(buffer[..plaintext.len()], plaintext);
+        assert_eq!(aes.decrypted, expected.len() / BLOCK_LEN);
+        // Zeros end in no padding.
+        let mut wrong = vec![0; expected.len()];
+        aes.encrypt_cbc(&key, &iv, wrong.as_chunks_mut().0);
+        assert_eq!(decrypt_with(&mut aes, &key, &iv, &mut wrong), Err(InvalidCiphertext));
+        assert!(wrong.iter().all(|byte| *byte == 0));
+    }
+}
+
+/// FIPS 197, C.3, by the methods for single blocks.
+#[test]
+fn single_blocks_are_those_of_fips_197() {
+    let key = core::array::from_fn(|i| u8::try_from(i).unwrap());
+    let plaintext = unhex_array("00112233445566778899aabbccddeeff");
+    let mut block = plaintext;
+    Software.encrypt_block(&key, &mut block);
+    assert_eq!(block, unhex_array::<16>("8ea2b7ca516745bfeafc49904b496089"));
+    Software.decrypt_block(&key, &mut block);
+    assert_eq!(block, plaintext);
+}
