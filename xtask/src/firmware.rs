@@ -27,6 +27,8 @@ struct Budget {
 const BUDGETS: &[Budget] = &[
     Budget { op: "nip44_encrypt", bytes: 16, instructions: [65_000, 40_000, 70_000] },
     Budget { op: "nip44_encrypt", bytes: 1024, instructions: [190_000, 130_000, 220_000] },
+    Budget { op: "nip44_encrypt_key", bytes: 16, instructions: [2_100_000, 1_400_000, 1_750_000] },
+    Budget { op: "nip44_encrypt_key", bytes: 32, instructions: [2_100_000, 1_400_000, 1_750_000] },
 ];
 /// Largest number of bytes of stack of an operation.
 const STACK: u64 = 8 << 10;
@@ -238,6 +240,8 @@ mod tests {
         let within = [
             measured("nip44_encrypt", 16, 65_000, STACK),
             measured("nip44_encrypt", 1024, 190_000, STACK),
+            measured("nip44_encrypt_key", 16, 2_100_000, STACK),
+            measured("nip44_encrypt_key", 32, 2_100_000, STACK),
             measured("verify", 32, 4_000_000, STACK_VERIFY),
         ];
         assert_eq!(over_budget(machine, &within), [""; 0]);
@@ -246,7 +250,7 @@ mod tests {
             measured("verify", 32, 4_000_000, STACK_VERIFY + 1),
         ];
         let faults = over_budget(machine, &beyond);
-        assert_eq!(faults.len(), 4, "{faults:?}");
+        assert_eq!(faults.len(), 6, "{faults:?}");
     }
 
     #[test]
