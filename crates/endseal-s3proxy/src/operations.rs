@@ -18,6 +18,7 @@ mod post_object;
 mod preflight;
 mod put_object;
 mod restore_object;
+mod settled;
 
 use http::Response;
 
@@ -28,6 +29,7 @@ pub(crate) use self::preflight::{is_preflight, preflight};
 use endseal_s3_protocol::Operation;
 use endseal_s3_protocol::S3Error;
 
+use self::settled::settled;
 use crate::context::{Proxy, RequestContext};
 use crate::names::bucket_settings;
 use crate::transfer::Outgoing;
@@ -53,19 +55,15 @@ pub(crate) async fn handle(
     let known = md5_tags::translate(proxy, &mut call).await?;
     match call.operation {
         Operation::PutObject => put_object::put_object(proxy, call).await,
-        Operation::GetObject => match get_object::get_object(proxy, &call).await {
+        Operation::GetObject | Operation::HeadObject => match settled(proxy, &call).await {
             Err(error) => Err(md5_tags::name(proxy, &call, known, error).await),
             answer => answer,
         },
-        Operation::HeadObject => match head_object::head_object(proxy, &call).await {
-            Err(error) => Err(md5_tags::name(proxy, &call, known, error).await),
-            answer => answer,
-        },
-        Operation::CopyObject => copy_object::copy_object(proxy, &call).await,
-        Operation::GetObjectAttributes => attributes::get_object_attributes(proxy, &call).await,
+        Operation::CopyObject | Operation::GetObjectAttributes | Operation::UploadPartCopy => {
+            settled(proxy, &call).await
+        }
         Operation::CreateMultipartUpload => multipart::create(proxy, &call).await,
         Operation::UploadPart => multipart::upload_part(proxy, call).await,
-        Operation::UploadPartCopy => multipart::upload_part_copy(proxy, &call).await,
         Operation::CompleteMultipartUpload => multipart::complete(proxy, call).await,
         Operation::AbortMultipartUpload => multipart::abort(proxy, &call).await,
         Operation::ListParts => multipart::list_parts(proxy, &call).await,

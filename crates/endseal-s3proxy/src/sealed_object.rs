@@ -151,8 +151,8 @@ impl Proxy {
     /// Reads and authenticates the record at the end of the object.
     ///
     /// # Errors
-    /// `ObjectNotAuthentic` if it does not authenticate, `PreconditionFailed` if the object was
-    /// replaced since it was examined.
+    /// `ObjectNotAuthentic` if it does not authenticate, [`changed`] if the object was replaced
+    /// since it was examined.
     pub(crate) async fn record(
         &self,
         object_ref: &ObjectRef<'_>,
@@ -181,8 +181,7 @@ impl Proxy {
     /// examined.
     ///
     /// # Errors
-    /// `PreconditionFailed` if the object was replaced, `BadGateway` if the backend returns another
-    /// range.
+    /// [`changed`] if the object was replaced, `BadGateway` if the backend returns another range.
     pub(crate) async fn range(
         &self,
         object_ref: &ObjectRef<'_>,
@@ -198,8 +197,7 @@ impl Proxy {
         let target = object_ref.target();
         let response = self.ask(object_ref.signer, &Method::GET, &target, headers).await;
         let response = response.map_err(|error| match error.status() {
-            StatusCode::PRECONDITION_FAILED => S3Error::precondition_failed()
-                .with_message("The object was replaced while it was read."),
+            StatusCode::PRECONDITION_FAILED => changed(),
             StatusCode::NOT_FOUND => S3Error::no_such_key(),
             _ => error,
         })?;
@@ -207,7 +205,11 @@ impl Proxy {
         match response.status() {
             StatusCode::PARTIAL_CONTENT => {
                 let (start, total) = content_range(response.headers()).unwrap_or((0, None));
-                if start != range.start || total != Some(object.sealed_len) {
+                if total.is_some_and(|total| total != object.sealed_len) {
+                    // A server that does not know the condition.
+                    return Err(changed());
+                }
+                if start != range.start || total.is_none() {
                     return Err(S3Error::bad_gateway("the backend returned another range"));
                 }
                 Ok(response)
@@ -228,6 +230,31 @@ impl Proxy {
     ) -> Result<Response<ResponseBody>, S3Error> {
         self.ask(object_ref.signer, &Method::HEAD, &object_ref.target(), headers).await
     }
+}
+
+/// Kind of the error for an object that was replaced between two requests to the backend.
+pub(crate) const CHANGED: &str = "changed_meanwhile";
+
+/// Returns the error for an object that was replaced between two requests to the backend. The
+/// operation begins again, and its client gets it if that does not end.
+pub(crate) fn changed() -> S3Error {
+    S3Error::unavailable().with_retry_after(1).because(CHANGED, "the object was replaced meanwhile")
+}
+
+/// Makes a request conditional on the object that a response is about.
+///
+/// # Errors
+/// `BadGateway` if the tag of the response is no header.
+pub(crate) fn pin(headers: &mut HeaderMap, seen: &HeaderMap) -> Result<(), S3Error> {
+    match headers::text(seen, ETAG) {
+        Some(tag) => headers::insert(headers, IF_MATCH, tag),
+        None => Ok(()),
+    }
+}
+
+/// Returns [`changed`] for the error of a request that [`pin`] has made conditional.
+pub(crate) fn changed_if_pinned(error: S3Error) -> S3Error {
+    if error.status() == StatusCode::PRECONDITION_FAILED { changed() } else { error }
 }
 
 impl SealedObject {

@@ -7,7 +7,7 @@ use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::Digests;
 use endseal_s3_protocol::xml::{self, ChecksumChange, ResultChange};
 use endseal_s3_protocol::{Query, Target};
-use http::header::{CONTENT_LENGTH, RANGE};
+use http::header::{CONTENT_LENGTH, ETAG, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 
 use super::get_object::open_range;
@@ -18,7 +18,9 @@ use crate::context::{Proxy, RequestContext};
 use crate::forward::{late_error, read, with_document};
 use crate::headers::{self, USER_METADATA};
 use crate::names::parse_target;
-use crate::sealed_object::{Inspected, ObjectRef, SealedObject, object_len};
+use crate::sealed_object::{
+    Inspected, ObjectRef, SealedObject, changed, changed_if_pinned, object_len, pin,
+};
 use crate::transfer::{Content, ContentSource, Outgoing};
 
 /// Maximum size in bytes of an answer with one entity tag and a date.
@@ -112,7 +114,12 @@ pub(super) async fn copy_object(
             }
             let called = proxy.rule(to.bucket).entity_tags == EntityTags::Md5;
             let md5 = md5.filter(|_| called);
-            copy_sealed(proxy, call, &source, headers, &object, md5.as_ref()).await
+            match copy_sealed(proxy, call, &source, headers, &object, md5.as_ref()).await {
+                Err(error) if error.status() == StatusCode::PRECONDITION_FAILED => {
+                    Err(cause_of_refusal(proxy, &from, &object, error).await)
+                }
+                copied => copied,
+            }
         }
         Inspected::Plain if proxy.rule(to.bucket).plaintext == Plaintext::Allow => {
             let mut headers = headers::forwarded(&call.headers);
@@ -165,9 +172,7 @@ pub(super) async fn not_there(proxy: &Proxy, from: &ObjectRef<'_>, error: S3Erro
     let mut headers = HeaderMap::new();
     headers.insert(RANGE, HeaderValue::from_static("bytes=0-0"));
     let reason = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await;
-    reason.err().unwrap_or_else(|| {
-        S3Error::unavailable().because("changed_meanwhile", "the source changed during the request")
-    })
+    reason.err().unwrap_or_else(|| changed())
 }
 
 /// Returns the headers of the copy: those of the source or of the request, and the object's header
@@ -228,6 +233,22 @@ fn copy_beside(source: &HeaderMap, headers: &mut HeaderMap) {
         if beside || name.as_str().starts_with(USER_METADATA) {
             headers.insert(name.clone(), value.clone());
         }
+    }
+}
+
+/// Finds out why the backend refused a copy: the source was replaced since it was examined, or a
+/// condition of the client does not hold.
+async fn cause_of_refusal(
+    proxy: &Proxy,
+    from: &ObjectRef<'_>,
+    object: &SealedObject,
+    error: S3Error,
+) -> S3Error {
+    match proxy.head(from, HeaderMap::new()).await {
+        Ok(head) if headers::text(head.headers(), ETAG) == object.entity_tag.as_deref() => error,
+        Ok(_) => changed(),
+        Err(error) if error.status().is_client_error() => changed(),
+        Err(error) => error,
     }
 }
 
@@ -294,12 +315,11 @@ async fn seal_copy(
     head: &Response<crate::upstream::ResponseBody>,
     replaces: bool,
 ) -> Result<Response<Outgoing>, S3Error> {
-    let conditional = conditions::of_source(&call.headers);
+    // The conditions were checked with the metadata, which must be those of this content.
+    let mut conditional = HeaderMap::new();
+    pin(&mut conditional, head.headers())?;
     let response = proxy.ask(from.signer, &Method::GET, &from.target(), conditional).await;
-    let response = response.map_err(|error| match error.status() {
-        StatusCode::NOT_MODIFIED => S3Error::precondition_failed(),
-        _ => error,
-    })?;
+    let response = response.map_err(changed_if_pinned)?;
     let len = object_len(&response)?;
     let content =
         Content::plain(ContentSource::Backend(Box::new(response.into_body())), len, Digests::new());

@@ -15,7 +15,9 @@ use crate::content_checksum::shown;
 use crate::context::{Proxy, RequestContext};
 use crate::forward::{read, relay};
 use crate::headers::{self, USER_METADATA};
-use crate::sealed_object::{Inspected, ObjectRef, SealedObject, content_range, object_len};
+use crate::sealed_object::{
+    Inspected, ObjectRef, SealedObject, changed_if_pinned, content_range, object_len, pin,
+};
 use crate::transfer::{Opened, Opener, Outgoing};
 use crate::upstream::ResponseBody;
 
@@ -146,12 +148,15 @@ async fn get(
         Inspected::Sealed(object) => open(proxy, object_ref, wanted, response, object).await?,
         Inspected::Plain if guess.is_none() && !needs_length => plaintext(response),
         Inspected::Plain => {
-            drop(response);
             let mut headers = asking(proxy, call, object_ref);
+            // What is sealed meanwhile must not be sent on as it is.
+            pin(&mut headers, response.headers())?;
+            drop(response);
             if let Some(range) = call.headers.get(RANGE).filter(|_| wanted.range.is_some()) {
                 headers.insert(RANGE, range.clone());
             }
-            plaintext(proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?)
+            let asked = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await;
+            plaintext(asked.map_err(changed_if_pinned)?)
         }
     };
     Ok(Some(answer))

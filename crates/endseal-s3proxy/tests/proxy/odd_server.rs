@@ -31,6 +31,8 @@ pub(crate) enum Oddity {
     ChangesBytes,
     /// Objects whose keys begin with `d` are listed but not found.
     LosesObjects,
+    /// Reads of a range find that the object was replaced.
+    RefusesConditions,
     /// Every response states the stored length, has a hop-by-hop header, and lists the request's
     /// headers.
     TellsHeaders,
@@ -106,6 +108,12 @@ impl Shared {
             let document = "<Error><Code>ExistingObjectIsDirectory</Code></Error>";
             let length = document.len();
             let answer = format!("HTTP/1.1 409 ...\r\ncontent-length: {length}\r\n\r\n{document}");
+            let _ = stream.write_all(answer.as_bytes()).await;
+            return;
+        }
+        let is_pinned = |name: &str| request.headers.iter().any(|(it, _)| it == name);
+        if self.oddity == Oddity::RefusesConditions && is_pinned("range") && is_pinned("if-match") {
+            let answer = "HTTP/1.1 412 ...\r\ncontent-length: 0\r\n\r\n";
             let _ = stream.write_all(answer.as_bytes()).await;
             return;
         }

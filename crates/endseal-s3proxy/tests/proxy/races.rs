@@ -82,6 +82,71 @@ pub(crate) fn folder(world: &World) -> SocketAddr {
     Backend::served(&world.folder).url.strip_prefix("http://").unwrap().parse().unwrap()
 }
 
+/// Every operation of several requests to the backend begins again if the object is replaced
+/// between two of them. Clients that set no condition would take 412 for the answer to one.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_replaced_meanwhile_is_read_anew() {
+    let pinned = |request: &str| request.to_lowercase().contains("if-match: ");
+    let copied = [("x-amz-copy-source", "bucket/key")];
+    let ranged = [("x-amz-copy-source", "bucket/key"), ("x-amz-copy-source-range", "bytes=0-9")];
+    for (method, target, headers) in [
+        ("GET", "/bucket/key", &[("range", "bytes=-1000")][..]),
+        ("GET", "/bucket/key?partNumber=1", &[]),
+        ("GET", "/bucket/key", &[]),
+        ("HEAD", "/bucket/key?partNumber=1", &[]),
+        ("PUT", "/bucket/copy", &copied),
+        ("PUT", "/bucket/parts?partNumber=1&uploadId=", &ranged),
+    ] {
+        let (world, front) = World::with_bucket().await;
+        let writer = &front.client;
+        let id = begin(writer, "/bucket/key", &[]).await;
+        let tag = part(writer, "/bucket/key", &id, 1, &content(100_000, 1)).await;
+        complete(writer, "/bucket/key", &id, &[(1, tag)]).await.expect(200);
+        let upload = begin(writer, "/bucket/parts", &[]).await;
+        let mut relay = Relay::before(folder(&world), pinned).await;
+        let reader = serve(&relay.config(&world)).await;
+        let name = if target.ends_with('=') { format!("{target}{upload}") } else { target.into() };
+        let asked = async { reader.client.ask_with(method, &name, headers).await };
+        let replaced = async {
+            relay.arrived.recv().await.unwrap();
+            writer.put("/bucket/key", &content(50_000, 2)).await.expect(200);
+            relay.go_on.send(()).await.unwrap();
+        };
+        let (answer, ()) = tokio::join!(asked, replaced);
+        assert!(matches!(answer.status, 200 | 206), "{method} {target}: {}", answer.status);
+        match (method, target) {
+            ("GET", _) => assert!(content(50_000, 2).ends_with(&answer.body), "{target}"),
+            ("HEAD", _) => assert_eq!(answer.header("content-length"), Some("50000")),
+            ("PUT", "/bucket/copy") => {
+                let copy = writer.ask("GET", "/bucket/copy").await.expect(200);
+                assert!(copy.body == content(50_000, 2));
+            }
+            _ => {
+                let parts = [(1, answer.element("ETag"))];
+                complete(writer, "/bucket/parts", &upload, &parts).await.expect(200);
+                let got = writer.ask("GET", "/bucket/parts").await.expect(200);
+                assert!(got.body == content(50_000, 2)[..10]);
+            }
+        }
+    }
+}
+
+/// A source that is replaced at each attempt ends in an answer that says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_replaced_without_end_is_asked_for_later() {
+    let (world, _front) = World::with_bucket().await;
+    let server = OddServer::start(&world, Oddity::RefusesConditions).await;
+    let front = serve(&config_of(&world, server.address)).await;
+    let id = begin(&front.client, "/bucket/key", &[]).await;
+    let tag = part(&front.client, "/bucket/key", &id, 1, &content(100_000, 1)).await;
+    complete(&front.client, "/bucket/key", &id, &[(1, tag)]).await.expect(200);
+    let answer = front.client.ask_with("GET", "/bucket/key", &[("range", "bytes=-10")]).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+    // A condition of the client is answered as before.
+    let other = [("if-match", "\"other-0\"")];
+    front.client.ask_with("GET", "/bucket/key", &other).await.expect(412);
+}
+
 fn rotate(world: &World) {
     RingFile::at(&world.ring())
         .change(None, &mut OsRandom, |ring| ring.add(1_800_000_000, &mut OsRandom).map(drop))

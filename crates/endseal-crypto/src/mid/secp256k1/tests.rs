@@ -131,3 +131,43 @@ fn agreement() {
         assert!(shared.iter().all(|one| *one == shared[0]));
     }
 }
+
+/// Keys of all kinds: random ones, sparse and dense ones, and those at which digits of windows
+/// carry.
+#[test]
+#[ignore = "nightly: 30,000 keys"]
+fn many_keys() {
+    let shapes: [fn([u8; 32], u32) -> [u8; 32]; 4] = [
+        |random, _| random,
+        |random, i| {
+            core::array::from_fn(|at| random[at] & bytes::<32>("and", i)[at] & random[31 - at])
+        },
+        |random, i| {
+            core::array::from_fn(|at| random[at] | bytes::<32>("or", i)[at] | random[31 - at])
+        },
+        |random, i| {
+            let mut out = [if i & 1 == 0 { 0 } else { 0xff }; 32];
+            let at = i as usize / 2 % 31 + 1;
+            out[..at].copy_from_slice(&random[..at]);
+            out
+        },
+    ];
+    let mut point = backend::KeyPair::new(&bytes("secret", 0)).public().1;
+    for i in 0..30_000 {
+        let secret = shapes[i as usize % 4](bytes("many", i), i);
+        if !backend::is_secret_key(&secret) {
+            assert!(!portable::is_secret_key(&secret), "{secret:02x?}");
+            continue;
+        }
+        let publics =
+            [backend::KeyPair::new(&secret).public().1, portable::KeyPair::new(&secret).public().1];
+        assert_eq!(publics[0], publics[1], "{secret:02x?}");
+        let (mut one, mut other) = ([0; 32], [1; 32]);
+        backend::Point::multiply_x_of(&point, &secret, &mut one).unwrap();
+        portable::Point::multiply_x_of(&point, &secret, &mut other).unwrap();
+        assert_eq!(one, other, "{secret:02x?} of {point:02x?}");
+        portable::Point::lift_x(&point).unwrap().multiply_x(&secret, &mut other);
+        assert_eq!(one, other, "{secret:02x?} of {point:02x?}");
+        point = one;
+    }
+}

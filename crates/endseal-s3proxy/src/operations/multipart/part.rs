@@ -22,7 +22,7 @@ use crate::headers;
 use crate::operations::copy_object::{Source, name_source, not_there};
 use crate::operations::get_object::open_range;
 use crate::operations::{conditions, content, pass_through, put_object};
-use crate::sealed_object::{Inspected, ObjectRef, object_len};
+use crate::sealed_object::{Inspected, ObjectRef, changed_if_pinned, object_len, pin};
 use crate::transfer::{Content, ContentSource, Framed, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::upstream::{Body, ResponseBody};
 
@@ -137,7 +137,9 @@ pub(in crate::operations) async fn upload_part_copy(
                 let range = format!("bytes={}-{}", range.start, range.end - 1);
                 headers::insert(&mut headers, "range", &range)?;
             }
-            let response = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await?;
+            pin(&mut headers, head.headers())?;
+            let response = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await;
+            let response = response.map_err(changed_if_pinned)?;
             Content::plain(
                 ContentSource::Backend(Box::new(response.into_body())),
                 len,
