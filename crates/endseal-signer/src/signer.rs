@@ -84,6 +84,7 @@ impl Signer {
                 | Command::Lock
                 | Command::Unlock
                 | Command::SignIn
+                | Command::SignOut
                 | Command::Connect { .. }
         );
         if needs_service {

@@ -23,6 +23,7 @@ mod revoke;
 mod rules;
 mod run;
 mod sign_in;
+mod sign_out;
 mod status;
 mod unlock;
 mod waiting;
@@ -66,6 +67,7 @@ enum Command {
     RemoveKey(remove_key::Args),
     Backup(backup::Args),
     SignIn(sign_in::Args),
+    SignOut(sign_out::Args),
     Status(status::Args),
 }
 
@@ -92,6 +94,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::RemoveKey(args) => remove_key::run(&args, ctx),
         Command::Backup(args) => backup::run(&args, ctx),
         Command::SignIn(args) => sign_in::run(&args, ctx),
+        Command::SignOut(args) => sign_out::run(&args, ctx),
         Command::Status(args) => status::run(&args, ctx),
     }
 }

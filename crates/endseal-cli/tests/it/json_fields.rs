@@ -94,7 +94,7 @@ const NOSTR: [&str; 12] = [
     "nostr unwrap",
     "nostr decode",
 ];
-const SIGNER: [&str; 22] = [
+const SIGNER: [&str; 23] = [
     "signer init",
     "signer import",
     "signer run",
@@ -116,6 +116,7 @@ const SIGNER: [&str; 22] = [
     "signer passphrase",
     "signer backup",
     "signer sign-in",
+    "signer sign-out",
     "signer status",
 ];
 const HUB: [&str; 12] = [
@@ -474,6 +475,7 @@ fn fields_of_the_signer_are_documented() {
     seen.run(&alice, &[&["signer", "unlock"], &pass[..]].concat());
     seen.run(&alice, &["signer", "backup", "copy"]);
     seen.run(&alice, &["signer", "sign-in"]);
+    seen.run(&alice, &["signer", "sign-out"]);
     seen.run(&alice, &["signer", "invite", "far", "--relay", "ws://127.0.0.1:9"]);
     seen.run(&alice, &["signer", "status"]);
     drop(signer);

@@ -19,13 +19,14 @@ const FIRST_NPUB: &str = "npub10xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz
 const RELAY: &str = "wss://relay.example";
 
 /// Commands that need a running signer.
-const RUNNING: [&[&str]; 7] = [
+const RUNNING: [&[&str]; 8] = [
     &["waiting"],
     &["approve", "1"],
     &["deny", "1", "--remember", "1h"],
     &["lock"],
     &["unlock"],
     &["sign-in"],
+    &["sign-out"],
     &["connect", "-"],
 ];
 

@@ -214,6 +214,8 @@ pub enum Command {
     },
     /// Returns a link that signs one browser in to the approval page. It works once.
     SignIn,
+    /// Signs all browsers out, and ends a link that was not used. Returns their number.
+    SignOut,
 }
 
 /// Permissions that the client of an app asks for, as a person has seen them. A client may ask for

@@ -63,6 +63,8 @@ pub enum Reply {
     EncryptedKey(String),
     /// Link that signs a browser in to the approval page.
     Link(SecretText),
+    /// Number of browsers that were signed out.
+    SignedOut(usize),
 }
 
 /// State of the signer.

@@ -51,7 +51,7 @@ impl Engine {
             Command::OldLines { after, limit } => self.old_lines(now, after, limit),
             Command::RemoveOldLines { number, hash } => self.remove_old_lines(now, number, &hash),
             Command::Backup { directory } => self.backup(&directory),
-            Command::SignIn => Err(CommandError::NotRunning),
+            Command::SignIn | Command::SignOut => Err(CommandError::NotRunning),
             command => {
                 let mut outcome = None;
                 let transacted = self.transact(now, |batch| {

@@ -39,8 +39,10 @@ impl Handle {
 
     /// Executes a command and waits for its reply.
     pub(super) async fn request(&self, request: Request) -> Result<Reply, CommandError> {
-        if matches!(request.command, Command::SignIn) {
-            return self.sign_in();
+        match request.command {
+            Command::SignIn => return self.sign_in(),
+            Command::SignOut => return self.sign_out(),
+            _ => {}
         }
         let (reply, replied) = oneshot::channel();
         if self.calls.send(Call { request, reply }).await.is_err() {
@@ -49,11 +51,18 @@ impl Handle {
         replied.await.unwrap_or(Err(CommandError::NotRunning))
     }
 
+    fn page(&self) -> Result<&Origin, CommandError> {
+        let cause = "the signer has no page: run it with --page";
+        self.page.as_ref().ok_or_else(|| CommandError::Invalid(cause.to_owned()))
+    }
+
+    fn sign_out(&self) -> Result<Reply, CommandError> {
+        self.page()?;
+        Ok(Reply::SignedOut(self.sessions.end_all()))
+    }
+
     fn sign_in(&self) -> Result<Reply, CommandError> {
-        let Some(page) = &self.page else {
-            let cause = "the signer has no page: run it with --page";
-            return Err(CommandError::Invalid(cause.to_owned()));
-        };
+        let page = self.page()?;
         let path = self.sessions.link().map_err(|error| CommandError::Store(error.to_string()))?;
         Ok(Reply::Link(SecretText::new(format!("{page}{}", *path.0))))
     }
