@@ -44,7 +44,8 @@ const LIMITS: HttpLimits = HttpLimits {
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const STYLE_PATH: &str = "/style.css";
-const SCRIPT_PATH: &str = "/refresh.js";
+const REFRESH_PATH: &str = "/refresh.js";
+const DECISION_PATH: &str = "/decision.js";
 /// Name of the cookie with the page that a browser asked for before it was signed in.
 const NEXT: &str = "next";
 
@@ -139,7 +140,8 @@ impl Site {
         }
         match path.as_str() {
             STYLE_PATH => return Err(Box::new(file("text/css", html::STYLE))),
-            SCRIPT_PATH => return Err(Box::new(file("text/javascript", html::SCRIPT))),
+            REFRESH_PATH => return Err(Box::new(file("text/javascript", html::REFRESH))),
+            DECISION_PATH => return Err(Box::new(file("text/javascript", html::DECISION))),
             _ => {}
         }
         if let Some(link) = path.strip_prefix(session::SIGN_IN) {
@@ -205,7 +207,7 @@ impl Site {
     /// Starts a page of this service. `body` is HTML.
     #[must_use]
     pub fn document<'a>(&'a self, title: &'a str, body: &'a str) -> Document<'a> {
-        Document { service: self.name, title, body, refreshes: false }
+        Document { service: self.name, title, body, script: None }
     }
 
     /// Returns a page with one sentence.

@@ -5,10 +5,11 @@ use core::fmt::{self, Write as _};
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 
-use super::{SCRIPT_PATH, STYLE_PATH};
+use super::{DECISION_PATH, REFRESH_PATH, STYLE_PATH};
 
 pub(super) const STYLE: &str = include_str!("style.css");
-pub(super) const SCRIPT: &str = include_str!("refresh.js");
+pub(super) const REFRESH: &str = include_str!("refresh.js");
+pub(super) const DECISION: &str = include_str!("decision.js");
 
 /// Text whose HTML characters are escaped when it is displayed.
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +36,23 @@ pub struct Document<'a> {
     pub(super) title: &'a str,
     /// HTML below the heading.
     pub(super) body: &'a str,
-    pub(super) refreshes: bool,
+    /// Path of the script of the page.
+    pub(super) script: Option<&'static str>,
 }
 
 impl Document<'_> {
     /// Lets the browser show the page anew while it is open.
     #[must_use]
     pub const fn refreshing(mut self) -> Self {
-        self.refreshes = true;
+        self.script = Some(REFRESH_PATH);
+        self
+    }
+
+    /// Hides forms of the class `decision` for a second whenever the page appears or comes to the
+    /// front. A click or key that was meant for what was there before decides nothing.
+    #[must_use]
+    pub const fn deciding(mut self) -> Self {
+        self.script = Some(DECISION_PATH);
         self
     }
 
@@ -68,8 +78,8 @@ impl fmt::Display for Document<'_> {
              <title>{title} · {service}</title><link rel=\"icon\" href=\"data:,\">\
              <link rel=\"stylesheet\" href=\"{STYLE_PATH}\">"
         )?;
-        if self.refreshes {
-            write!(f, "<script src=\"{SCRIPT_PATH}\" defer></script>")?;
+        if let Some(script) = self.script {
+            write!(f, "<script src=\"{script}\" defer></script>")?;
         }
         writeln!(f, "</head><body><main><h1>{title}</h1>{body}</main></body></html>")
     }

@@ -84,6 +84,12 @@ async fn decide(site: &Arc<Site>, handle: &Handle, id: u32, form: &Form) -> Resp
         },
     };
     let (command, then) = match form.get("decision") {
+        Some("all" | "allow") if !is_confirmed(handle, id, form).await => {
+            return site.notice(
+                StatusCode::BAD_REQUEST,
+                "Nothing was allowed: go back and check the box above the button first.",
+            );
+        }
         Some("all") => {
             // What the page has shown; the app may ask for more meanwhile.
             let shown = form.get("requested").unwrap_or_default();
@@ -100,6 +106,14 @@ async fn decide(site: &Arc<Site>, handle: &Handle, id: u32, form: &Form) -> Resp
         Ok(_) => see_other(then),
         Err(error) => site.notice(StatusCode::CONFLICT, &error.to_string()),
     }
+}
+
+/// Returns true if a person has confirmed what a form allows, or if it needs no confirmation.
+async fn is_confirmed(handle: &Handle, id: u32, form: &Form) -> bool {
+    form.get("confirmed").is_some()
+        || (form.get("decision") == Some("allow")
+            // A request that no longer waits is refused afterwards.
+            && waiting(handle, Some(id)).await.is_ok_and(|it| !it.iter().any(html::is_sensitive)))
 }
 
 /// Returns the number in the path of a request, for instance `/request/7`.

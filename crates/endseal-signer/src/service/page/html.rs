@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 
 use endseal_nostr::key;
+use endseal_nostr::policy::SENSITIVE_KINDS;
 use endseal_service::browser_page::{Escaped, Site};
 use http::{Response, StatusCode};
 
@@ -98,42 +99,69 @@ pub(super) fn request(site: &Site, it: &WaitingView, token: &str, now: u64) -> R
             "<option value=\"2592000\">30 days</option><option value=\"always\">always</option>"
         }
     };
+    let confirmation = match (is_sensitive(it), it.kind) {
+        (true, Some(kind)) => confirmation(&format!(
+            "I want this: an event of kind {kind} acts elsewhere, in my name"
+        )),
+        _ => String::new(),
+    };
     put(
         &mut body,
         format_args!(
-            "<h2>Decision</h2><form method=\"post\" action=\"/request/{id}\">\
+            "<h2>Decision</h2><form class=\"decision\" method=\"post\" action=\"/request/{id}\">\
              <input type=\"hidden\" name=\"token\" value=\"{token}\">\
              <p><label for=\"remember\">Remember for <code>{rule}</code></label>: \
              <select id=\"remember\" name=\"remember\"><option value=\"\">not at all</option>\
              <option value=\"600\">10 minutes</option><option value=\"86400\">a day</option>{longer}\
              </select></p>\
-             <p><button name=\"decision\" value=\"deny\">Deny</button>\
-             <button name=\"decision\" value=\"allow\">Allow</button></p>{all}</form>\
+             {confirmation}<p><button name=\"decision\" value=\"deny\" formnovalidate>Deny</button>\
+             <button name=\"decision\" value=\"allow\">Allow</button></p></form>{all}\
              <p>It is denied in {seconds} s if you do not decide.</p>\
              <p><a href=\"/\">All waiting requests</a></p>",
             id = it.id,
             rule = Escaped(&it.rule),
             seconds = it.seconds,
-            all = all_requested(it),
+            all = all_requested(it, token),
         ),
     );
-    site.document(&words::asks(it), &body).response(StatusCode::OK)
+    site.document(&words::asks(it), &body).deciding().response(StatusCode::OK)
 }
 
-/// Returns the button that allows all that the app asks for, if it asks for anything.
-fn all_requested(it: &WaitingView) -> String {
+/// Returns true if a request is for an event that acts elsewhere, for instance a payment or the
+/// deletion of all events. One click does not allow it.
+pub(super) fn is_sensitive(it: &WaitingView) -> bool {
+    it.kind.is_some_and(|kind| SENSITIVE_KINDS.contains(&kind))
+}
+
+/// Returns a box that must be checked before the buttons of its form that need it.
+fn confirmation(text: &str) -> String {
+    format!(
+        "<p><label><input type=\"checkbox\" name=\"confirmed\" required> {}</label></p>",
+        Escaped(text)
+    )
+}
+
+/// Returns the form that allows all that the app asks for, if it asks for anything.
+fn all_requested(it: &WaitingView, token: &str) -> String {
     if it.requested.is_empty() {
         return String::new();
     }
     let rules: Vec<_> = it.requested.iter().map(|it| Escaped(it).to_string()).collect();
     format!(
-        "<p>{} asks for all of these: <code>{}</code></p>\
-         <input type=\"hidden\" name=\"requested\" value=\"{}\">\
-         <p><button name=\"decision\" value=\"all\">Allow all that it asks for</button> for the time above, or \
-         for 30 days</p>",
+        "<form class=\"decision\" method=\"post\" action=\"/request/{}\">\
+         <p>{} asks for all of these: <code>{}</code></p>\
+         <input type=\"hidden\" name=\"token\" value=\"{token}\">\
+         <input type=\"hidden\" name=\"requested\" value=\"{}\">{}\
+         <p><button name=\"decision\" value=\"all\">Allow all that it asks for</button> for \
+         <select name=\"remember\" aria-label=\"Time for which all is allowed\">\
+         <option value=\"600\">10 minutes</option><option value=\"86400\">a day</option>\
+         <option value=\"2592000\" selected>30 days</option><option value=\"always\">always</option>\
+         </select></p></form>",
+        it.id,
         Escaped(&it.app),
         rules.join("</code> <code>"),
-        rules.join("&#10;")
+        rules.join("&#10;"),
+        confirmation("I have read this list"),
     )
 }
 
