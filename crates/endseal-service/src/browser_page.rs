@@ -9,8 +9,11 @@
 
 mod form;
 mod html;
+mod local;
 mod origin;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -23,9 +26,11 @@ use http::header::{
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 pub use self::form::Form;
 pub use self::html::{Document, Escaped};
+pub use self::local::listen_on_loopback;
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::session::{Sessions, SignInPath};
 use crate::http_server::{self, HttpLimits};
@@ -36,8 +41,10 @@ const LIMITS: HttpLimits = HttpLimits {
     read_buffer: 16 * 1024,
     headers: 100,
     header_timeout: core::time::Duration::from_secs(10),
-    connection_timeout: Some(core::time::Duration::from_secs(120)),
-    keep_alive: true,
+    connection_timeout: Some(core::time::Duration::from_secs(30)),
+    // A connection without a request is replaced if it keeps others out. One that may send a second
+    // request would not be.
+    keep_alive: false,
 };
 
 /// Policy for browsers: the page's own style and script alone; no frames, no other sites.
@@ -54,7 +61,8 @@ const NEXT: &str = "next";
 pub struct Site {
     /// Name of the service in titles.
     pub name: &'static str,
-    /// Name of the session cookie. Services at one host have different names.
+    /// Name of the session cookie. Services at one host have different names. With TLS it has the
+    /// prefix `__Host-`, so no other host can set it.
     pub cookie: &'static str,
     /// Command that prints a sign-in link.
     pub sign_in: &'static str,
@@ -104,27 +112,32 @@ impl Site {
     /// are signed in.
     pub async fn serve<F: Future<Output = Response<String>> + Send + 'static>(
         self,
-        listener: TcpListener,
+        listeners: Vec<TcpListener>,
         answer: impl Fn(Arc<Self>, Visit) -> F + Clone + Send + Sync + 'static,
     ) {
         let site = Arc::new(self);
-        http_server::serve(listener, LIMITS, move |request| {
+        let mut servers = JoinSet::new();
+        for listener in listeners {
             let (site, answer) = (Arc::clone(&site), answer.clone());
-            async move {
-                guarded(match site.admit(request).await {
-                    Ok(visit) => answer(Arc::clone(&site), visit).await,
-                    Err(response) => *response,
-                })
-            }
-        })
-        .await;
+            servers.spawn(http_server::serve(listener, LIMITS, move |request| {
+                let (site, answer) = (Arc::clone(&site), answer.clone());
+                async move {
+                    guarded(match site.admit(request).await {
+                        Ok(visit) => answer(Arc::clone(&site), visit).await,
+                        Err(response) => *response,
+                    })
+                }
+            }));
+        }
+        while servers.join_next().await.is_some() {}
     }
 
     /// Answers whatever needs no session, and refuses what comes from elsewhere.
     async fn admit(&self, request: Request<Incoming>) -> Result<Visit, Box<Response<String>>> {
         let headers = request.headers();
         if !headers.get(HOST).is_some_and(|it| self.origin.has_host(it.as_bytes())) {
-            let other = format!("This page has another address: {}/", self.origin);
+            // The name of the page may be a secret, so the answer does not contain it.
+            let other = format!("This is the address of another page. Run: {}", self.sign_in);
             return Err(self.refused(StatusCode::MISDIRECTED_REQUEST, &other));
         }
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
@@ -147,7 +160,8 @@ impl Site {
         if let Some(link) = path.strip_prefix(session::SIGN_IN) {
             return Err(self.sign_in(&method, link, headers));
         }
-        let session = value(headers, self.cookie).and_then(|it| self.sessions.form_token(it));
+        let session =
+            value(headers, &self.session_cookie()).and_then(|it| self.sessions.form_token(it));
         let Some(token) = session else { return Err(self.unknown(is_get, &path)) };
         if is_get {
             return Ok(Visit::Show { path, token });
@@ -173,7 +187,7 @@ impl Site {
         };
         let next = value(headers, &self.next()).filter(|it| is_path(it)).unwrap_or("/");
         let mut response = see_other(next);
-        self.set_cookie(&mut response, self.cookie, &cookie, 43_200);
+        self.set_cookie(&mut response, &self.session_cookie(), &cookie, 43_200);
         self.set_cookie(&mut response, &self.next(), "", 0);
         Box::new(response)
     }
@@ -191,8 +205,13 @@ impl Site {
         response
     }
 
+    fn session_cookie(&self) -> String {
+        let prefix = if self.origin.has_tls() { "__Host-" } else { "" };
+        format!("{prefix}{}", self.cookie)
+    }
+
     fn next(&self) -> String {
-        format!("{}_{NEXT}", self.cookie)
+        format!("{}_{NEXT}", self.session_cookie())
     }
 
     fn set_cookie(&self, to: &mut Response<String>, name: &str, value: &str, seconds: u32) {
@@ -266,29 +285,4 @@ fn guarded(mut response: Response<String>) -> Response<String> {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_plain_path_is_kept_for_after_the_sign_in() {
-        for path in ["/", "/request/123456"] {
-            assert!(is_path(path), "{path}");
-        }
-        for path in ["", "x", "//evil.example", "/a?b", "/a;b", "/a b", "/\u{e9}", "/a\\b", "/."] {
-            assert!(!is_path(path), "{path}");
-        }
-        assert!(!is_path(&format!("/{}", "a".repeat(100))));
-    }
-
-    #[test]
-    fn a_cookie_is_found_by_its_whole_name() {
-        let mut headers = HeaderMap::new();
-        headers.append(COOKIE, HeaderValue::from_static("a_next=/x; ab=1; a=2"));
-        assert_eq!(value(&headers, "a"), Some("2"));
-        assert_eq!(value(&headers, "a_next"), Some("/x"));
-        assert_eq!(value(&headers, "b"), None);
-    }
 }

@@ -12,8 +12,8 @@ pub struct Options {
     pub metrics: Option<SocketAddr>,
     /// Address of the page on which a person approves requests.
     pub page: Option<SocketAddr>,
-    /// URL by which browsers find that page, if it differs from the address: scheme and host,
-    /// without a path.
+    /// URL by which browsers find that page: scheme and host, without a path. Without it the page
+    /// listens at 127.0.0.1 or ::1 and gets a random host name below `localhost`.
     pub page_url: Option<String>,
     /// Address of a SOCKS5 proxy for all relay connections.
     pub proxy: Option<SocketAddr>,
@@ -24,11 +24,11 @@ pub struct Options {
 }
 
 /// Addresses at which a running signer listens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listening {
     /// Address of `/metrics`, `/healthz` and `/readyz`.
     pub metrics: Option<SocketAddr>,
-    /// Address of the approval page.
-    pub page: Option<SocketAddr>,
+    /// URL of the approval page.
+    pub page: Option<String>,
 }

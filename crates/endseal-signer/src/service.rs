@@ -13,12 +13,12 @@ mod status;
 mod worker;
 
 use alloc::sync::Arc;
-use core::net::SocketAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::io;
 use std::thread;
 
-use endseal_service::browser_page::{InvalidOrigin, Origin, Sessions, Site};
+use endseal_service::browser_page::{InvalidOrigin, Origin, Sessions, Site, listen_on_loopback};
 use endseal_service::operator_page;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -59,7 +59,7 @@ pub enum RunError {
     /// The URL of the page is malformed.
     #[error("{0}")]
     Page(InvalidOrigin),
-    /// The page listens at all addresses, and no URL says at which one browsers reach it.
+    /// The page listens elsewhere than at 127.0.0.1 or ::1, and no URL says how browsers reach it.
     #[error("a page at {0} needs the URL at which browsers reach it")]
     PageUrl(SocketAddr),
     /// The control socket cannot be created.
@@ -100,18 +100,18 @@ async fn serve(
     let directory = engine.directory().to_owned();
     let control = socket::listen(&directory).map_err(RunError::Socket)?;
     let metrics_listener = listen(options.metrics).await?;
-    let page_listener = listen(options.page).await?;
+    let page = listen_for_page(options).await?;
+    let origin = page.as_ref().map(|(_, origin)| origin.clone());
     let listening = Listening {
         metrics: metrics_listener.as_ref().map(|(_, address)| *address),
-        page: page_listener.as_ref().map(|(_, address)| *address),
+        page: origin.as_ref().map(|it| format!("{it}/")),
     };
 
     let (calls, received_calls) = mpsc::channel(16);
     let (events, received_events) = mpsc::channel(EVENTS);
     let sessions = Arc::new(Sessions::default());
-    let origin = origin(options, &listening)?;
     engine.set_page(origin.as_ref().map(Origin::to_string));
-    let handle = Handle::new(calls, Arc::clone(&sessions), origin.clone());
+    let handle = Handle::new(calls, Arc::clone(&sessions), origin);
     let reaching = Reaching { proxy: options.proxy, allow_private: options.allow_private };
     let (first, first_connected) = oneshot::channel();
     let (stop, stopped) = oneshot::channel();
@@ -130,10 +130,10 @@ async fn serve(
     if let Some((listener, _)) = metrics_listener {
         tokio::spawn(operator_page::serve(listener, SignerStatus(metrics)));
     }
-    if let (Some((listener, _)), Some(origin)) = (page_listener, origin) {
+    if let Some((listeners, origin)) = page {
         let (name, cookie) = ("endseal signer", page::COOKIE);
         let site = Site { name, cookie, sign_in: "endseal signer sign-in", origin, sessions };
-        tokio::spawn(page::serve(site, handle, listener));
+        tokio::spawn(page::serve(site, handle, listeners));
     }
     // Commands are served even if no relay is connected.
     let _ = timeout(FIRST_RELAY, first_connected).await;
@@ -156,15 +156,22 @@ async fn serve(
     outcome
 }
 
-/// Returns the address at which browsers reach the page, if there is a page.
-fn origin(options: &Options, listening: &Listening) -> Result<Option<Origin>, RunError> {
-    let Some(address) = listening.page else { return Ok(None) };
-    let url = match &options.page_url {
-        Some(url) => url.clone(),
-        None if address.ip().is_unspecified() => return Err(RunError::PageUrl(address)),
-        None => format!("http://{address}"),
-    };
-    url.parse().map(Some).map_err(RunError::Page)
+/// Listens for the page, if there is one. Returns the listeners and the origin at which browsers
+/// reach it.
+async fn listen_for_page(
+    options: &Options,
+) -> Result<Option<(Vec<TcpListener>, Origin)>, RunError> {
+    let Some(address) = options.page else { return Ok(None) };
+    if let Some(url) = &options.page_url {
+        let origin = url.parse().map_err(RunError::Page)?;
+        let listener = listen(Some(address)).await?;
+        return Ok(listener.map(|(listener, _)| (vec![listener], origin)));
+    }
+    let is_local = [Ipv4Addr::LOCALHOST.into(), IpAddr::from(Ipv6Addr::LOCALHOST)];
+    if !is_local.contains(&address.ip()) {
+        return Err(RunError::PageUrl(address));
+    }
+    listen_on_loopback(address).await.map(Some).map_err(|it| RunError::Listen(address, it))
 }
 
 async fn listen(

@@ -261,14 +261,21 @@ fn each_request_is_a_line_of_the_log_without_names() {
     }
 }
 
-/// Returns the status of a page.
-fn status(url: &str) -> String {
+/// Returns the status and the text of a page. Names below `localhost` are this machine's.
+fn get(url: &str) -> (String, String) {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
-    let mut stream = TcpStream::connect(host).unwrap();
+    let port = host.rsplit_once(':').unwrap().1;
+    let address =
+        if host.contains(".localhost:") { format!("127.0.0.1:{port}") } else { host.into() };
+    let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).unwrap();
-    line.split(' ').nth(1).unwrap().to_owned()
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    (text.split(' ').nth(1).unwrap().to_owned(), text)
+}
+
+fn status(url: &str) -> String {
+    get(url).0
 }
 
 #[test]
@@ -283,6 +290,15 @@ fn a_signer_says_where_its_pages_are() {
     assert_eq!(status(metrics), "200");
     assert_eq!(status(&metrics.replace("metrics", "healthz")), "200");
     assert_eq!(status(page), "403");
+    let (name, port) = page.trim_end_matches('/').split_once(".localhost:").unwrap();
+    let name = name.strip_prefix("http://").unwrap();
+    assert!(name.len() == 32 && name.bytes().all(|it| it.is_ascii_hexdigit()), "{page}");
+    // Other accounts know the address, and do not learn the name from it.
+    for host in ["127.0.0.1", "localhost"] {
+        let (status, text) = get(&format!("http://{host}:{port}/"));
+        assert_eq!(status, "421");
+        assert!(!text.contains(name), "{text}");
+    }
     let link = ask(&alice, &["sign-in"]).ok();
     let link = link.text().trim_end();
     assert!(link.starts_with(page), "{link}");
@@ -290,6 +306,16 @@ fn a_signer_says_where_its_pages_are() {
     assert_eq!(status(link), "200");
     assert_eq!(status(link), "200");
     assert_eq!(status(&link.replace("sign-in", "request")), "403");
+    assert!(ask(&alice, &["sign-out"]).ok().err.contains("no browser was signed in"));
     drop(signer);
-    alice.run(&["run", "--page", "0.0.0.0:0"]).fails(2, "needs the URL at which browsers reach it");
+    let again = Running::start(&alice, &args);
+    assert!(!again.first.contains(name), "{}", again.first);
+    drop(again);
+    for address in ["0.0.0.0:0", "127.0.0.2:0"] {
+        alice.run(&["run", "--page", address]).fails(2, "needs the URL at which browsers reach it");
+    }
+    let chosen = ["--json", "--page", "127.0.0.1:0", "--page-url", "https://signer.example"];
+    let signer = Running::start(&alice, &chosen);
+    let told: Value = serde_json::from_str(&signer.first).unwrap();
+    assert_eq!(told["page"], "https://signer.example/");
 }

@@ -47,6 +47,11 @@ impl FromStr for Origin {
 }
 
 impl Origin {
+    /// Returns the origin of a page at a name below `localhost`.
+    pub(super) fn local(name: &str, port: u16) -> Self {
+        Self { has_tls: false, host: host(&format!("{name}.localhost:{port}"), false) }
+    }
+
     /// Returns true for `https`.
     #[must_use]
     pub const fn has_tls(&self) -> bool {

@@ -4,6 +4,8 @@
 //! browser must be signed in.
 
 mod html;
+#[cfg(test)]
+mod tests;
 
 use alloc::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,8 +24,8 @@ pub(super) const COOKIE: &str = "endseal_signer";
 const ALL_LIFETIME: u64 = 30 * 86_400;
 
 /// Serves the page until the future is dropped.
-pub(super) async fn serve(site: Site, handle: Handle, listener: TcpListener) {
-    site.serve(listener, move |site, visit| {
+pub(super) async fn serve(site: Site, handle: Handle, listeners: Vec<TcpListener>) {
+    site.serve(listeners, move |site, visit| {
         let handle = handle.clone();
         async move { answer(&site, &handle, visit).await }
     })

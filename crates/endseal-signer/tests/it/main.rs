@@ -15,6 +15,7 @@ mod faults;
 mod flood;
 mod log;
 mod media;
+mod page;
 mod records;
 mod remote;
 mod remote_liar;

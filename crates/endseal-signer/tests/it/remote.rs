@@ -16,7 +16,7 @@ use endseal_relay::client::{self, Notification};
 use endseal_relay::message::Filter;
 use endseal_signer::client::{RemoteError, RemoteSigner};
 use endseal_signer::control::{
-    Command, Grant, GrantEffect, GreetedRelay, Reply, Request, SecretText, call,
+    CallError, Command, Grant, GrantEffect, GreetedRelay, Reply, Request, SecretText, call,
 };
 use endseal_signer::{Listening, Options, RunError, Signer};
 use endseal_store::KdfParams;
@@ -30,7 +30,7 @@ use tokio::time::{sleep, timeout};
 use crate::world::{PASSPHRASE, public_key, secret_key};
 
 /// Timeout for responses that do not arrive.
-const SHORT: Duration = Duration::from_secs(1);
+pub(crate) const SHORT: Duration = Duration::from_secs(1);
 
 /// Signer with user 1 that runs on a thread.
 pub(crate) struct Serving {
@@ -53,7 +53,8 @@ impl Serving {
         let (begin, started) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let metrics = Some(([127, 0, 0, 1], 0).into());
-        let options = Options { relays: vec![relay.url()], metrics, ..Options::default() };
+        let page = metrics;
+        let options = Options { relays: vec![relay.url()], metrics, page, ..Options::default() };
         let mut begin = Some(begin);
         thread::spawn(move || {
             let mut started = |listening: Listening| {
@@ -71,8 +72,25 @@ impl Serving {
         self.invite_as("notes", rules).await
     }
 
+    /// Creates an app for which a person decides requests that match these rules.
+    pub(crate) async fn invite_to_ask(&self, rules: &str) -> String {
+        self.invite_with("notes", GrantEffect::Ask, rules).await
+    }
+
     async fn invite_as(&self, name: &str, rules: &str) -> String {
-        let (rules, effect) = (rules.to_owned(), GrantEffect::Allow);
+        self.invite_with(name, GrantEffect::Allow, rules).await
+    }
+
+    /// Executes a command over the socket of the signer.
+    pub(crate) async fn command(&self, command: Command) -> Result<Reply, CallError> {
+        let request = Request { command, secret: Zeroizing::new(Vec::new()) };
+        let directory = self.directory.path("signer");
+        // The relay runs on this thread, so the call must not block it.
+        spawn_blocking(move || call(&directory, &request)).await.unwrap()
+    }
+
+    async fn invite_with(&self, name: &str, effect: GrantEffect, rules: &str) -> String {
+        let rules = rules.to_owned();
         let grant = Grant { effect, rules, lifetime: None, uses: None, rate: None };
         let command = Command::Invite {
             name: name.to_owned(),
@@ -83,10 +101,7 @@ impl Serving {
             relays: Vec::new(),
             as_user_key: false,
         };
-        let request = Request { command, secret: Zeroizing::new(Vec::new()) };
-        let directory = self.directory.path("signer");
-        // The relay runs on this thread, so the call must not block it.
-        match spawn_blocking(move || call(&directory, &request)).await.unwrap() {
+        match self.command(command).await {
             Ok(Reply::Invited { uri: Some(uri), .. }) => uri.expose_secret().to_owned(),
             _ => panic!("no invitation"),
         }
@@ -104,9 +119,7 @@ impl Serving {
             as_user_key: false,
             grant_requested: false,
         };
-        let request = Request { command, secret: Zeroizing::new(Vec::new()) };
-        let directory = self.directory.path("signer");
-        match spawn_blocking(move || call(&directory, &request)).await.unwrap() {
+        match self.command(command).await {
             Ok(Reply::Invited { greeted, .. }) => greeted,
             _ => panic!("no app"),
         }

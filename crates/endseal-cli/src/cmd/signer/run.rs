@@ -27,7 +27,11 @@ pub(super) struct Args {
     /// signs a browser in.
     #[arg(long, value_name = "IP:PORT")]
     page: Option<SocketAddr>,
-    /// URL of that page as browsers reach it [default: its address]
+    /// URL of that page as browsers reach it [default: a random name below localhost]
+    ///
+    /// A page at 127.0.0.1 or ::1 needs none for Chromium and Firefox. With http://127.0.0.1:PORT,
+    /// which Safari needs, a program of another account on this machine can get the session of a
+    /// browser: it lures the browser to another port of that address.
     #[arg(long, value_name = "URL", requires = "page")]
     page_url: Option<String>,
     /// SOCKS5 proxy for connections to relays
@@ -91,7 +95,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 /// Prints that the signer is running, and its addresses.
 fn tell(ctx: &mut Ctx, listening: &Listening) -> Result<(), Failure> {
     let metrics = listening.metrics.map(|address| format!("http://{address}/metrics"));
-    let page = listening.page.map(|address| format!("http://{address}/"));
+    let page = listening.page.clone();
     if ctx.global.json {
         let object = json::object([("metrics", metrics.into()), ("page", page.into())]);
         return ctx.print(json::line(&object).as_bytes());
