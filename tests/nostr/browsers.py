@@ -50,6 +50,21 @@ class Browser:
     def popup(self, url, features):
         return self.ask("popup", url=url, features=features)
 
+    def swap(self, url, other):
+        return self.ask("swap", url=url, other=other)
+
+    def uncover(self):
+        return self.ask("uncover")
+
+    def hasty(self, url, keys):
+        return self.ask("hasty", url=url, keys=keys)
+
+    def check(self):
+        return self.ask("check")
+
+    def try_to_allow(self):
+        return self.ask("try")
+
     def attack(self, url, fields):
         return self.ask("attack", url=url, fields=fields)
 

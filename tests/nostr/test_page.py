@@ -3,6 +3,9 @@
 import os
 import re
 import shutil
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,7 +20,7 @@ TEXT = "nobody was asked\nabout <b>this</b>"
 def asking(world, cell):
     """An application for which a person decides each signature."""
     app = App(cell, world)
-    app.pair([], ask=["sign", "nip44_decrypt"])
+    app.pair([], ask=["sign", "sign:62", "nip44_decrypt"])
     yield app
     app.stop()
 
@@ -108,9 +111,83 @@ def test_other_sites_decide_nothing(browser, world, asking):
         shown = browser.attack(url, fields)
         assert "another site" in shown["text"], shown
     assert "Waiting" not in browser.frame(url)
-    # The same address by another name is another host.
-    other = url.replace("127.0.0.1", "localhost")
-    assert browser.open(other)["status"] == 421
+    # The same server by another name is another host, and does not say the name of the page.
+    name, port = urlsplit(url).hostname, urlsplit(url).port
+    for host in ("127.0.0.1", "localhost", "[::1]"):
+        shown = browser.open(f"http://{host}:{port}/")
+        assert shown["status"] == 421 and name not in shown["text"], shown
+    browser.open(url)
+    browser.press("Deny")
+    assert asking.failed() == "not allowed"
+
+
+def test_servers_of_other_accounts_get_no_cookie(browser, world):
+    sign_in(browser, world)
+    seen = []
+
+    class Thief(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append((self.headers["Host"], self.headers["Cookie"]))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    thief = ThreadingHTTPServer(("127.0.0.1", 0), Thief)
+    Thread(target=thief.serve_forever, daemon=True).start()
+    for host in ("127.0.0.1", "localhost", "other.localhost"):
+        browser.open(f"http://{host}:{thief.server_port}/")
+    thief.shutdown()
+    hosts = {host for host, _ in seen}
+    assert len(hosts) == 3, seen
+    assert {cookie for _, cookie in seen} == {None}, seen
+    # The browser is still signed in.
+    assert browser.open(world.signer.page)["status"] == 200
+
+
+def test_a_page_that_has_just_appeared_decides_nothing(browser, world, asking):
+    harmless, other = asked(asking), asked(asking, kind=7)
+    sign_in(browser, world)
+    shown = browser.swap(harmless, other)
+    assert shown["url"] == other and "reaction" in shown["text"], shown
+    for keys in [["Tab"] * tabs + [key] for tabs in range(6) for key in ("Enter", " ")]:
+        shown = browser.hasty(other, keys)
+        assert "Allowed" not in shown["text"] and "Denied" not in shown["text"], (keys, shown)
+    browser.open(other)
+    shown = browser.uncover()
+    assert shown["url"] == other and "reaction" in shown["text"], shown
+    # A person who takes a second decides.
+    browser.open(harmless)
+    assert "Denied" in browser.press("Deny")["text"]
+    browser.open(other)
+    assert "Allowed" in browser.press("Allow")["text"]
+    assert asking.end()["kind"] == 7
+
+
+def test_a_kind_that_acts_elsewhere_needs_a_second_step(browser, world, asking):
+    url = asked(asking, kind=62, tags=[["relay", "ALL_RELAYS"]])
+    sign_in(browser, world)
+    browser.open(url)
+    assert browser.faults() == []
+    shown = browser.try_to_allow()
+    assert shown["url"] == url and "kind 62" in shown["text"], shown
+    browser.check()
+    assert "Allowed" in browser.press("Allow")["text"]
+    assert asking.end()["kind"] == 62
+    url = asked(asking, kind=62, tags=[["relay", "ALL_RELAYS"]])
+    browser.open(url)
+    assert "Denied" in browser.press("Deny")["text"]
+    assert asking.failed() == "not allowed"
+
+
+def test_a_sign_out_ends_all_sessions(browser, world, asking):
+    sign_in(browser, world)
+    url = asked(asking)
+    assert browser.open(url)["status"] == 200
+    assert world.signer.signer("sign-out")["signed_out"] >= 1
+    assert browser.open(url)["status"] == 403
+    sign_in(browser, world)
     browser.open(url)
     browser.press("Deny")
     assert asking.failed() == "not allowed"

@@ -32,6 +32,31 @@ const elsewhere = `http://localhost:${site.address().port}`;
 
 const shown = async () => ({ url: page.url(), text: await page.evaluate(() => document.body.innerText) });
 
+/** Waits until the forms of a decision, which are hidden for a second, are there. */
+const appeared = () => page.waitForFunction(() =>
+  [...document.querySelectorAll('form.decision')].every((it) => getComputedStyle(it).visibility === 'visible'));
+/** Scrolls to an element, which may be hidden. Returns its place. */
+const middle = async (selector) => {
+  const { x, y, width, height } = await page.$eval(selector, (it) => {
+    it.scrollIntoView({ block: 'center', behavior: 'instant' });
+    return it.getBoundingClientRect().toJSON();
+  });
+  return [x + width / 2, y + height / 2];
+};
+/** Gives a click or key the time to have an effect. */
+const settled = () => new Promise((done) => setTimeout(done, 400));
+/** Another site opens `url` in a popup, which becomes the current page. Returns the page of the site. */
+const opened = async (url, features) => {
+  foreign.set('/app', `<button onclick="window.opened = window.open('${url}', '_blank', '${features}')">Log in</button>`);
+  await page.goto(`${elsewhere}/app`);
+  const created = new Promise((done) => browser.once('targetcreated', done));
+  await page.click('button');
+  const app = page;
+  page = await (await created).page();
+  await page.waitForSelector('h1');
+  return app;
+};
+
 const orders = {
   /** Forgets everything, as the browser of another person. */
   async fresh() {
@@ -41,12 +66,14 @@ const orders = {
   },
   async open({ url }) {
     const response = await page.goto(url, { waitUntil: 'load' });
+    await appeared();
     return { status: response?.status(), ...(await shown()) };
   },
   shown,
   source: () => page.content(),
   /** Presses the button or link with this text, and waits for the next page. */
   async press({ text }) {
+    await appeared();
     const found = await page.evaluateHandle(
       (text) => [...document.querySelectorAll('button, a, summary')].find((it) => it.innerText === text),
       text,
@@ -55,7 +82,13 @@ const orders = {
     if (!element) {
       throw new Error(`no '${text}' on: ${(await shown()).text}`);
     }
-    await Promise.all([page.waitForNavigation({ waitUntil: 'load' }), element.click()]);
+    // A click that gives the page the focus hides its form again: a person repeats it.
+    for (let left = 5, done = false; !done; left -= 1) {
+      await appeared();
+      const loaded = page.waitForNavigation({ waitUntil: 'load', timeout: left > 0 ? 5000 : 30000 });
+      [done] = await Promise.all([loaded.then(() => true, (error) => left <= 0 && Promise.reject(error)), element.click()]);
+    }
+    await appeared();
     return shown();
   },
   async unfold() {
@@ -67,6 +100,7 @@ const orders = {
   },
   /** Presses Tab until the button with this text has the focus, and then Enter. */
   async keyboard({ text }) {
+    await appeared();
     for (let i = 0; i < 40; i += 1) {
       await page.keyboard.press('Tab');
       if ((await page.evaluate(() => document.activeElement?.innerText)) === text) {
@@ -95,14 +129,55 @@ const orders = {
   },
   /** Another site opens `url` in a popup or in a tab; the new page becomes the current one. */
   async popup({ url, features }) {
-    foreign.set('/app', `<button onclick="window.opened = window.open('${url}', '_blank', '${features}')">Log in</button>`);
-    await page.goto(`${elsewhere}/app`);
-    const opened = new Promise((done) => browser.once('targetcreated', done));
-    await page.click('button');
-    const app = page;
-    page = await (await opened).page();
-    await page.waitForSelector('h1');
+    const app = await opened(url, features);
+    await appeared();
     return { ...(await shown()), isClosedForApp: await app.evaluate(() => window.opened?.closed ?? null) };
+  },
+  /** A site opens `url` in a popup and shows `other` there when the pointer is at "Allow" and is about to click. */
+  async swap({ url, other }) {
+    const app = await opened(url, 'popup,width=500,height=700');
+    await appeared();
+    await page.mouse.move(...(await middle('button[value=allow]')));
+    await app.evaluate((other) => { window.opened.location = other; }, other);
+    await page.waitForFunction((other) => location.href === other && document.querySelector('button[value=allow]'), {}, other);
+    await page.mouse.click(...(await middle('button[value=allow]')));
+    await settled();
+    return shown();
+  },
+  /** A window in front of the current page closes, and the click that was meant for it goes to "Allow". */
+  async uncover() {
+    await appeared();
+    const place = await middle('button[value=allow]');
+    const front = await context.newPage();
+    await front.goto(`${elsewhere}/`);
+    await front.bringToFront();
+    await settled();
+    await front.close();
+    await page.bringToFront();
+    await page.mouse.click(...place);
+    await settled();
+    return shown();
+  },
+  /** Opens `url` and presses keys at once. */
+  async hasty({ url, keys }) {
+    await page.goto(url, { waitUntil: 'load' });
+    for (const key of keys) {
+      await page.keyboard.press(key);
+    }
+    await settled();
+    return shown();
+  },
+  /** Checks the box of the form. */
+  async check() {
+    await appeared();
+    await page.click('input[type=checkbox]');
+  },
+  /** Presses "Allow" and stays if the browser does not submit the form. */
+  async try() {
+    await appeared();
+    await page.click('button[value=allow]');
+    await settled();
+    return shown();
   },
   /** Another site submits a form to `url`. */
   async attack({ url, fields }) {

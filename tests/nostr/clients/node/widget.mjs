@@ -48,7 +48,7 @@ export function widget({ script, attributes = '', logIn, confirm }) {
       // Chromium ends with its pipe, even if this program is killed.
       pipe: true,
       userDataDir: absolute(`profile-${process.pid}`),
-      args: ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
+      args: ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost'],
     });
     const page = await browser.newPage();
     const kept = absolute(`storage-${key}.json`);
