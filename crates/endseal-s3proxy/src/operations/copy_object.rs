@@ -172,7 +172,7 @@ pub(super) async fn not_there(proxy: &Proxy, from: &ObjectRef<'_>, error: S3Erro
     let mut headers = HeaderMap::new();
     headers.insert(RANGE, HeaderValue::from_static("bytes=0-0"));
     let reason = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await;
-    reason.err().unwrap_or_else(|| changed())
+    reason.err().unwrap_or_else(changed)
 }
 
 /// Returns the headers of the copy: those of the source or of the request, and the object's header

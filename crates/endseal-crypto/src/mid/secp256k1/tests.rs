@@ -137,7 +137,8 @@ fn agreement() {
 #[test]
 #[ignore = "nightly: 30,000 keys"]
 fn many_keys() {
-    let shapes: [fn([u8; 32], u32) -> [u8; 32]; 4] = [
+    type Shape = fn([u8; 32], u32) -> [u8; 32];
+    let shapes: [Shape; 4] = [
         |random, _| random,
         |random, i| {
             core::array::from_fn(|at| random[at] & bytes::<32>("and", i)[at] & random[31 - at])
