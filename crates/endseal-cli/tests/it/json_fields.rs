@@ -484,7 +484,7 @@ fn fields_of_the_signer_are_documented() {
     seen.feed(&other, &[&["signer", "import"], &pass[..]].concat(), key.as_bytes());
     seen.run(&other, &[&["signer", "log", "--archive", "old"], &pass[..]].concat());
     let npub = "npub10xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqpkge6d";
-    let remove = ["signer", "remove-key", npub, "--keep", "kept"];
+    let remove = ["signer", "remove-key", npub, "--copy", "kept"];
     seen.run(&other, &[&remove, &pass[..]].concat());
     seen.check(&SIGNER);
 }

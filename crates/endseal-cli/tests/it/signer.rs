@@ -453,12 +453,12 @@ fn a_key_is_removed_and_its_copy_can_be_imported() {
     let scratch = Scratch::new();
     let alice = Owner::new(&scratch, RELAY);
     alice.run(&["invite", "mail"]).ok();
-    alice.run(&["remove-key", FIRST_NPUB]).fails(2, "--keep");
-    let ran = alice.run(&["remove-key", FIRST_NPUB, "--keep", "copy"]);
+    alice.run(&["remove-key", FIRST_NPUB]).fails(2, "--copy");
+    let ran = alice.run(&["remove-key", FIRST_NPUB, "--copy", "copy"]);
     ran.fails(2, "1 apps that have not ended use this key");
     assert!(!scratch.path("copy").exists(), "no copy is left of a key that stays");
     alice.run(&["revoke", "mail"]).ok();
-    let ran = alice.run(&["remove-key", FIRST_NPUB, "--keep", "copy"]).ok();
+    let ran = alice.run(&["remove-key", FIRST_NPUB, "--copy", "copy"]).ok();
     assert_eq!(ran.confirmation(), "the key is removed; its copy is in 'copy'");
     assert_eq!(alice.json(&["status"])["users"].as_array().unwrap().len(), 0);
     assert_eq!(alice.json(&["apps"])["apps"].as_array().unwrap().len(), 0);

@@ -22,9 +22,9 @@ pub(super) struct Args {
     user: String,
     /// Write the key, encrypted under the signer's passphrase, to this new file first
     #[arg(long, value_name = "FILE", required_unless_present = "forget")]
-    keep: Option<PathBuf>,
+    copy: Option<PathBuf>,
     /// Keep no copy of the key
-    #[arg(long, conflicts_with = "keep")]
+    #[arg(long, conflicts_with = "copy")]
     forget: bool,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         0 => {}
         count => return Err(CommandError::KeyInUse(count).into()),
     }
-    if let Some(path) = &args.keep {
+    if let Some(path) = &args.copy {
         let mut file = AtomicFile::create(path, Existing::Keep, Readers::Owner)?;
         let reply = source.ask(Command::EncryptedKey { user: user.clone() }, ctx)?;
         let Reply::EncryptedKey(text) = reply else { return Err(access::unexpected()) };
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
     let reply = source.ask(Command::RemoveUser { user: user.clone() }, ctx)?;
     let Reply::Done = reply else { return Err(access::unexpected()) };
-    let kept = args.keep.as_ref().map(|path| path.display().to_string());
+    let kept = args.copy.as_ref().map(|path| path.display().to_string());
     let text = match &kept {
         Some(path) => format!("the key is removed; its copy is in '{path}'"),
         None => "the key is removed".to_owned(),

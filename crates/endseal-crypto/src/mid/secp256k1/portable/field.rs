@@ -303,7 +303,7 @@ fn reduce<C: Column>(add: impl Fn(&mut C, usize)) -> Field {
     Field(limbs)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use super::super::limbs::{Split, Wide};
     use super::*;
