@@ -61,6 +61,11 @@ pub struct RemoteSigner<'u> {
     on_page: Box<dyn FnMut(&str) + 'u>,
 }
 
+/// Returns the relays of a URI that [`RemoteSigner::new`] passes over, with the reasons.
+pub fn refused_relays<'b>(bunker: &Bunker<'b>) -> impl Iterator<Item = (&'b str, AddressError)> {
+    bunker.relays.iter().filter_map(|url| Some((url, Address::parse(url).err()?)))
+}
+
 impl<'u> RemoteSigner<'u> {
     /// Starts to connect to the relays of a URI, on the current runtime. `key` is the client's key:
     /// the caller keeps it, because the signer recognises the client by it. `now` is in seconds

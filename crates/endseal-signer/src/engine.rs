@@ -298,9 +298,13 @@ impl Engine {
         let incoming = Incoming::read_long(json).ok()?;
         let app = addressed(store.state(), incoming.recipient(), incoming.author(), now)?.app();
         let client = app.client().filter(|it| it.to_bytes() == *incoming.author())?;
+        let (at, transport, id) = (parts.clock.now(), app.record_name(), *incoming.id());
         let is_answered = is_fresh(incoming.created_at(), now, store.state().settings().floor)
-            && parts.verifications.take(&app.record_name(), len, parts.clock.now());
+            && parts.verifications.take(&transport, len, at);
         let verified = incoming.verify().ok().filter(|_| is_answered)?;
+        if !parts.unrecorded.take(&transport, &id, at) {
+            return None;
+        }
         let key = address_key(&parts.keys, app)?;
         let conversation = answer::conversation(&mut parts.app_conversations, key, client);
         let request = verified.open(conversation).ok()?.request().ok()?;

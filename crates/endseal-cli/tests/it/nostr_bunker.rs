@@ -122,6 +122,12 @@ fn a_url_is_a_file_or_an_argument() {
         let ran = sign("-", typed.as_bytes()).fails(2, why);
         assert!(!ran.err.contains(secret), "{}", ran.err);
     }
+    // One relay that can be used suffices, and the others are named.
+    let more =
+        format!("{}&relay=ws%3A%2F%2F192.0.2.1%3A1&relay=https%3A%2F%2Fx.example", url.trim());
+    let ran = sign("-", more.as_bytes()).ok();
+    assert!(ran.err.contains("warning: 1 relay of the URL cannot be used"), "{}", ran.err);
+    assert!(ran.err.contains("warning: 'ws://192.0.2.1:1' is not used: "), "{}", ran.err);
     // The user may consent to a relay of a local network, which is not there.
     let local = url.replace("127.0.0.1", "192.0.2.1");
     let refused = sign("-", local.as_bytes()).fails(2, "without TLS");

@@ -204,6 +204,7 @@ impl Batch<'_> {
             return Err(Ignored::Secret.into());
         }
         if let Some(key) = legacy.filter(|_| refuses_nip04) {
+            self.may_refuse(carrier)?;
             self.refuse_nip04(transport, &author, request, Refusal::Nip04Transport, key);
             return Err(Ignored::Nip04.into());
         }

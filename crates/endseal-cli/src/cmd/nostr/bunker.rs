@@ -7,13 +7,13 @@ use std::path::Path;
 use endseal_crypto::secret::Zeroizing;
 use endseal_node::read_bounded;
 use endseal_nostr::connect::{self, ConnectUri, MAX_URI};
-use endseal_signer::client::{RemoteError, RemoteSigner};
+use endseal_signer::client::{RemoteError, RemoteSigner, refused_relays};
 
 use super::client_key;
 use crate::ctx::{self, Ctx};
 use crate::failure::Failure;
 use crate::output::Input;
-use crate::printable::printable;
+use crate::printable::{plural, printable};
 use crate::{exposed, json, network};
 
 /// A `bunker://` URL, and the timeout for an answer.
@@ -44,7 +44,9 @@ impl Bunker {
             Zeroizing::new(text.to_owned())
         };
         let mut buffer = Zeroizing::new(vec![0; uri.len()]);
-        let has_secret = parse(&uri, &mut buffer)?.secret.is_some();
+        let bunker = parse(&uri, &mut buffer)?;
+        warn_of_relays(&bunker, allow_private, ctx);
+        let has_secret = bunker.secret.is_some();
         if is_typed && has_secret {
             ctx.note("warning: other processes can read the secret of a URL that is an argument");
         }
@@ -89,6 +91,21 @@ fn parse<'b>(uri: &str, buffer: &'b mut [u8]) -> Result<connect::Bunker<'b>, Fai
         Ok(ConnectUri::Bunker(bunker)) => Ok(bunker),
         Ok(_) => Err(no_uri().hint("a nostrconnect:// URI is for: endseal signer connect")),
         Err(error) => Err(no_uri().because(&error)),
+    }
+}
+
+/// Says which relays of a URL are not used, if others are.
+fn warn_of_relays(bunker: &connect::Bunker<'_>, allow_private: bool, ctx: &mut Ctx) {
+    if bunker.ignored_relays > 0 {
+        let ignored = plural(bunker.ignored_relays as u64, "relay");
+        ctx.note(&format!("warning: {ignored} of the URL cannot be used: no ws:// or wss:// URL"));
+    }
+    let refused: Vec<_> = refused_relays(bunker).filter(|_| !allow_private).collect();
+    if refused.len() == bunker.relays.iter().count() {
+        return;
+    }
+    for (relay, error) in refused {
+        ctx.note(&format!("warning: '{}' is not used: {error}", printable(relay)));
     }
 }
 

@@ -80,7 +80,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     apps::tell_requested(&added, ctx);
     if ignored_relays > 0 {
         let ignored = plural(ignored_relays as u64, "relay");
-        ctx.note(&format!("warning: {ignored} of the URI can not be used: no ws:// or wss:// URL"));
+        ctx.note(&format!("warning: {ignored} of the URI cannot be used: no ws:// or wss:// URL"));
     }
     for GreetedRelay { relay, failure } in &greeted {
         if let Some(failure) = failure {

@@ -1,5 +1,6 @@
 //! `endseal signer log`: prints or verifies the audit log.
 
+use core::cmp::Ordering;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -79,7 +80,20 @@ fn verify(files: &[PathBuf], source: &mut Source, ctx: &mut Ctx) -> Result<Outco
     let Reply::Verified { archived, archived_hash, lines, hash } = reply else {
         return Err(access::unexpected());
     };
-    if !files.is_empty() && (head.number, encode_string(&head.hash)) != (archived, archived_hash) {
+    let ends_with = encode_string(&head.hash);
+    let is_joined = match head.number.cmp(&archived) {
+        Ordering::Less => false,
+        Ordering::Equal => ends_with == archived_hash,
+        // A move that was interrupted, or a log from a backup: it has the end of the file, too.
+        Ordering::Greater => {
+            let command = Command::Log { after: head.number - 1, limit: 1 };
+            let Reply::Lines(found) = source.ask(command, ctx)? else {
+                return Err(access::unexpected());
+            };
+            found.first().is_some_and(|it| it.number == head.number && it.hash == ends_with)
+        }
+    };
+    if !files.is_empty() && !is_joined {
         let message = format!(
             "the log begins behind line {archived}, and the last archived file ends with another \
              line, {}",
@@ -158,6 +172,11 @@ fn check_archive(path: &Path, mut head: LogHead, ctx: &mut Ctx) -> Result<LogHea
         }
         let line = serde_json::from_slice::<Value>(&text).ok();
         let value = line.as_ref().and_then(|it| it["value"].as_str()).and_then(read_value);
+        if value.as_ref().is_some_and(|it| it.number <= head.number) {
+            // A move that was interrupted is followed by one that begins with the lines that
+            // stayed.
+            continue;
+        }
         head = value.and_then(|line| line.follow(&head)).ok_or_else(|| {
             let (at, path) = (head.number.saturating_add(1), path.display());
             Failure::new(

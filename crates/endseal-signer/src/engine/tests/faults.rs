@@ -189,6 +189,8 @@ fn a_strict_signer_refuses_nip04_in_nip04() {
     // The right secret is not spent by it.
     let answer = ask_by_nip04(&mut world, &invited, &connect(&invited.secret)).unwrap();
     assert_eq!((&answer["id"], &answer["error"]), (&"r1".into(), &refusal.into()));
+    // A relay that repeats it has no second answer.
+    assert!(ask_by_nip04(&mut world, &invited, &connect(&invited.secret)).is_none());
     let event = invited.connect(world.now);
     assert_eq!(world.send(&invited, &event), [Answer::result("ack")]);
     let answer = ask_by_nip04(&mut world, &invited, PING).unwrap();
@@ -231,6 +233,7 @@ fn large_requests_have_an_answer() {
     };
     let answers = client.read_all(&[refused(&event).unwrap()]);
     assert_eq!(answers, [Answer::error("the request is longer than 512 KiB")]);
+    assert!(refused(&event).is_none(), "a relay that repeats it has no second answer");
     let other = Client::new(10, client.signer, "");
     for (client, now) in [(&other, NOW), (&client, NOW - 301)] {
         let event = client.request(now, "r1", "ping", &[&"z".repeat(450_000)]);
