@@ -7,6 +7,8 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CHUNK = 16384
 SEALED_CHUNK = CHUNK + 16
 MIN_PART = 5 * MIB
+# The copy of the header at the end of an object.
+HEADER_COPY = 689
 
 
 def content(length, seed=0):
@@ -36,7 +38,7 @@ def sealed_length(plaintext):
     """T(P) of docs/spec/s3-object.md."""
     chunks = plaintext // CHUNK + 1
     slots = min(plaintext // MIN_PART + 1, 10000)
-    return plaintext + 16 * chunks + 92 + 80 * slots
+    return plaintext + 16 * chunks + 92 + 80 * slots + HEADER_COPY
 
 
 class Stream:

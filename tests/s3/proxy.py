@@ -76,12 +76,12 @@ def secret_file(folder, name, secret):
     return path
 
 
-def configuration(server, folder, port, ring, extra="", clients=None, names=None, tags=None):
+def configuration(server, folder, port, ring, extra="", clients=None, names=None):
     """Writes the configuration and the secrets it names; the path of the configuration.
 
     `extra` goes before the tables. A client is access key and secret, and the same of the account
     at the server that stands for it, if that is not the one of [backend]. `names` is the file of the
-    name secret of all buckets, if their names are encrypted, `tags` what their objects are called by.
+    name secret of all buckets, if their names are encrypted.
     """
     clients = clients or [(ACCESS, SECRET)]
     lines = [f'listen = "127.0.0.1:{port}"', extra]
@@ -105,12 +105,9 @@ def configuration(server, folder, port, ring, extra="", clients=None, names=None
                 f'backend_access_key = "{there[0]}"',
                 f'backend_secret_key_file = "{path}"',
             ]
-    if names or tags:
-        lines += ["[[bucket]]", 'name = "*"']
     if names:
-        lines += ['names = "encrypt-unordered"', f'name_secret_file = "{names}"']
-    if tags:
-        lines += [f'entity_tags = "{tags}"']
+        lines += ["[[bucket]]", 'name = "*"', 'names = "encrypt-unordered"']
+        lines += [f'name_secret_file = "{names}"']
     path = os.path.join(folder, "endseal-s3.toml")
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")
@@ -129,7 +126,6 @@ class Proxy:
         extra="",
         clients=None,
         names=None,
-        tags=None,
         tls=None,
     ):
         """`tls` is the files of certificate, key and authority."""
@@ -139,7 +135,7 @@ class Proxy:
         self.port = free_port()
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.log = os.path.join(folder, "proxy.log")
-        path = configuration(server, folder, self.port, ring, extra, clients, names, tags)
+        path = configuration(server, folder, self.port, ring, extra, clients, names)
         self.configuration = path
         self.process = Process(
             [binary, "s3", "serve", "--config", path],

@@ -3,6 +3,7 @@
 from content import CHUNK, SEALED_CHUNK, same
 
 HEADER = "endseal"
+SEALED_METADATA = "endseal-m"
 
 
 class Sealed:

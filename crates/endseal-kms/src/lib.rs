@@ -8,8 +8,8 @@
 //! | [`Several`] | the first of several | theirs |
 //! | [`Cached`] | another provider, asked as rarely as possible | memory, for a bounded time |
 //!
-//! The *context* names the object to which a wrapped key is bound (docs/spec/s3-object.md,
-//! "Place"). Every provider authenticates it, and unwraps a content key under the same context
+//! The *context* names the format that a wrapped key belongs to (docs/spec/s3-object.md,
+//! "Header"). Every provider authenticates it, and unwraps a content key under the same context
 //! only.
 #![forbid(unsafe_code)]
 #![allow(
@@ -46,7 +46,7 @@ pub use vault::VaultProvider;
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send + 'a>>;
 
 /// Greatest length of a wrapped key in bytes, which the header of an object can hold.
-pub const MAX_WRAPPED: usize = 1024;
+pub const MAX_WRAPPED: usize = 512;
 
 /// Time until the next attempt if the provider does not state one.
 const UNAVAILABLE_FOR: Duration = Duration::from_secs(1);

@@ -8,11 +8,11 @@ use endseal_crypto::segment::{KeySource, SALT_LEN, SealKeys, chunks_len};
 use crate::checksum::ContentChecksum;
 use crate::chunks::ContentSealer;
 use crate::form::Form;
-use crate::header::Header;
-use crate::place::Binding;
+use crate::header::{Bound, Header};
 use crate::record::Record;
+use crate::size::HEADER_COPY_LEN;
 use crate::tail::{TailKeys, record_context};
-use crate::{ContentKey, HeaderError, SealError, content_md5};
+use crate::{ContentKey, HeaderError, SealError};
 
 mod opener;
 
@@ -24,27 +24,27 @@ impl Header {
     /// nonces.
     ///
     /// `key` MUST be uniformly random and drawn for this object; `wrapped` is what the provider's
-    /// key `key_id` made of it with [`Place::wrap_context`](crate::Place::wrap_context) of
-    /// `binding`.
+    /// key `key_id` made of it with [`Header::wrap_context`]. The object opens at the place of
+    /// `bound`, and wherever else the names of its binding are the same.
     ///
     /// # Errors
     /// [`HeaderError`] for a length, key id or wrapped key beyond the limits, or if `random` fails.
     pub fn whole(
         key: &ContentKey,
         plaintext_len: u64,
-        binding: Binding,
-        key_id: &str,
-        wrapped: &[u8],
+        bound: &Bound<'_>,
+        (key_id, wrapped): (&str, &[u8]),
         random: &mut impl Random,
     ) -> Result<(Self, WholeSealer), HeaderError> {
         let source = KeySource::new(key);
         let wrapped = (key_id, wrapped);
-        let (own, keys) = Self::of_whole(&source, plaintext_len, binding, wrapped, random)?;
+        let (own, keys) = Self::of_whole(&source, plaintext_len, bound, wrapped, random)?;
         let mut salt = [0; SALT_LEN];
         random.fill(&mut salt)?;
-        let record = record_context(Form::Whole);
+        let record = record_context(Form::Whole, &own);
         let tail = TailKeys { salt, keys: hazmat::uncommitted_seal_keys(&source, &salt, &record) };
-        Ok((own, WholeSealer::new(source, keys, tail, plaintext_len)))
+        let sealer = WholeSealer::new(own.to_copy(), keys, tail, plaintext_len);
+        Ok((own, sealer))
     }
 }
 
@@ -55,20 +55,21 @@ impl Header {
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeSealer {
     content: ContentSealer,
-    /// Derives the keys of the content from the object's content key.
-    source: KeySource,
+    /// Copy of the header, the end of the object.
+    copy: Box<[u8; HEADER_COPY_LEN]>,
     tail: TailKeys,
     plaintext_len: u64,
 }
 
 impl WholeSealer {
     pub(super) fn new(
-        source: KeySource,
+        copy: [u8; HEADER_COPY_LEN],
         keys: SealKeys,
         tail: TailKeys,
         plaintext_len: u64,
     ) -> Self {
-        Self { content: ContentSealer::new(keys, plaintext_len), source, tail, plaintext_len }
+        let content = ContentSealer::new(keys, plaintext_len);
+        Self { content, copy: Box::new(copy), tail, plaintext_len }
     }
 
     /// Seals the next content to the end of `out`, in chunks of 16 KiB. Bytes that do not fill a
@@ -78,17 +79,6 @@ impl WholeSealer {
     /// [`SealError::Length`] if more comes than the header says; nothing of `data` is sealed then.
     pub fn push(&mut self, data: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
         self.content.push(data, out)
-    }
-
-    /// The value of the metadata entry `endseal-md5`, which holds the expected MD5 of the content.
-    ///
-    /// The caller MUST compare it with the content before [`finish`](Self::finish), and MUST NOT
-    /// call that function if they differ.
-    ///
-    /// # Errors
-    /// [`SealError::Random`].
-    pub fn seal_md5(&self, md5: &[u8; 16], random: &mut impl Random) -> Result<String, SealError> {
-        Ok(content_md5::seal(&self.source, md5, random)?)
     }
 
     /// Seals the last chunk and the tail. The caller MUST finish all checks of the content
@@ -102,7 +92,7 @@ impl WholeSealer {
         out: &mut BytesMut,
     ) -> Result<(), SealError> {
         self.content.finish(out)?;
-        whole(self.plaintext_len, checksum)?.seal_tail_by(self.tail, out)
+        whole(self.plaintext_len, checksum)?.seal_tail_by(self.tail, &self.copy, out)
     }
 
     /// Seals all of the object, content and tail, to `out`, which MUST have its length
@@ -121,7 +111,7 @@ impl WholeSealer {
         let (chunks, tail) =
             chunks.and_then(|len| out.split_at_mut_checked(len)).ok_or(SealError::Length)?;
         self.content.seal_whole(content, chunks)?;
-        whole(self.plaintext_len, checksum)?.seal_tail_to(self.tail, tail)
+        whole(self.plaintext_len, checksum)?.seal_tail_to(self.tail, &self.copy, tail)
     }
 }
 

@@ -3,19 +3,12 @@
 //! The end of a tag tells the form of its object: a multipart object's tag ends with `-` and a
 //! number from 1 to 10,000, and clients see it as it is. Any other tag gets `-0` appended. A tag
 //! that clients never received names no object, on either side.
-//!
-//! Where the tag of an object is the MD5 of its content, some objects have this second name, which
-//! [`Named`] translates into the first one.
 
 use base16ct::lower::{decode, encode_string};
 use endseal_crypto::segment::SALT_LEN;
 
 use crate::AuthenticationFailed;
 use crate::size::MAX_PARTS;
-
-mod md5;
-
-pub use md5::{Named, names_md5, of_md5};
 
 const WHOLE: &str = "-0";
 

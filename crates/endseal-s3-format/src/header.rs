@@ -1,7 +1,7 @@
-//! "Header": the content of the metadata entry `endseal`.
+//! "Header": the content of the metadata entry `endseal`, and of its copy in the body.
 
 use endseal_crypto::hazmat;
-use endseal_crypto::label::{S3_BODY, S3_MULTIPART};
+use endseal_crypto::label::{S3_BODY, S3_MULTIPART, S3_PLACE, S3_WRAP};
 use endseal_crypto::random::Random;
 use endseal_crypto::segment::{COMMITMENT_LEN, ChunkKeys, KeySource, SALT_LEN, SealKeys};
 
@@ -11,25 +11,60 @@ use crate::place::{Binding, Place};
 use crate::size::MAX_CONTENT;
 use crate::{AuthenticationFailed, ContentKey, HeaderError, KeyId, base64url};
 
+mod copy;
+
 const VERSION: u8 = 1;
+/// Flag: the entry `endseal-m` belongs to the object.
+const SEALED_METADATA: u8 = 1;
 /// Longest wrapped key in bytes.
-pub(super) const MAX_WRAPPED_KEY: usize = 1_024;
+pub(super) const MAX_WRAPPED_KEY: usize = 512;
 /// Length up to the key id.
-const FIXED_LEN: usize = 3 + 8 + SALT_LEN + COMMITMENT_LEN;
+const FIXED_LEN: usize = 4 + 8 + SALT_LEN + 2 * COMMITMENT_LEN;
 /// Length of the longest header in bytes.
 pub(super) const MAX_HEADER: usize = FIXED_LEN + 1 + KeyId::MAX_LEN + 2 + MAX_WRAPPED_KEY;
+
+/// Names that an object is bound to, and what else its header authenticates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "the format has these")]
+pub struct Bound<'a> {
+    /// The place of the object.
+    pub place: Place<'a>,
+    /// The names of the place that count.
+    pub binding: Binding,
+    /// True if the object has the entry `endseal-m`.
+    pub has_sealed_metadata: bool,
+}
+
+impl Bound<'_> {
+    fn flags(&self) -> u8 {
+        if self.has_sealed_metadata { SEALED_METADATA } else { 0 }
+    }
+
+    /// `context("place", flags || place(binding, bucket, key))`, of which the commitment is the
+    /// place tag.
+    fn context(&self) -> Vec<u8> {
+        context(S3_PLACE, &[&[self.flags()], &self.place.to_bytes(self.binding)[..]].concat())
+    }
+
+    fn tag(&self, source: &KeySource, salt: &[u8; SALT_LEN]) -> [u8; COMMITMENT_LEN] {
+        hazmat::seal_keys(source, salt, &self.context()).1
+    }
+}
 
 /// The header of an object. Nothing in it is secret: the content key is wrapped.
 ///
 /// A header that was parsed is well formed, not authentic: everything that opens compares the
-/// commitment with the content key that the provider unwrapped.
+/// commitment with the content key that the provider unwrapped. [`verify`](Self::verify) also
+/// compares the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     form: Form,
     binding: Binding,
+    has_sealed_metadata: bool,
     plaintext_len: u64,
     salt: [u8; SALT_LEN],
     commitment: [u8; COMMITMENT_LEN],
+    place_tag: [u8; COMMITMENT_LEN],
     key_id: KeyId,
     wrapped_key: Vec<u8>,
 }
@@ -41,14 +76,12 @@ impl Header {
     /// [`HeaderError`] for a key id or wrapped key beyond the limits, or if `random` fails.
     pub fn multipart(
         key: &ContentKey,
-        binding: Binding,
-        key_id: &str,
-        wrapped: &[u8],
+        bound: &Bound<'_>,
+        (key_id, wrapped): (&str, &[u8]),
         random: &mut impl Random,
     ) -> Result<Self, HeaderError> {
-        let mut own = Self::new(Form::Multipart, 0, binding, (key_id, wrapped), random)?;
-        let (_, commitment) = hazmat::seal_keys(&KeySource::new(key), &own.salt, &own.context());
-        own.commitment = commitment;
+        let source = KeySource::new(key);
+        let (own, _) = Self::new(Form::Multipart, 0, &source, bound, (key_id, wrapped), random)?;
         Ok(own)
     }
 
@@ -56,53 +89,60 @@ impl Header {
     pub(crate) fn of_whole(
         source: &KeySource,
         plaintext_len: u64,
-        binding: Binding,
+        bound: &Bound<'_>,
         wrapped: (&str, &[u8]),
         random: &mut impl Random,
     ) -> Result<(Self, SealKeys), HeaderError> {
         if plaintext_len > MAX_CONTENT {
             return Err(HeaderError::ContentTooLong);
         }
-        let mut own = Self::new(Form::Whole, plaintext_len, binding, wrapped, random)?;
-        let (keys, commitment) = hazmat::seal_keys(source, &own.salt, &own.context());
-        own.commitment = commitment;
-        Ok((own, keys))
+        Self::new(Form::Whole, plaintext_len, source, bound, wrapped, random)
     }
 
-    /// Makes a header whose commitment is still to be set.
+    /// Makes a header, and the keys that its commitment belongs to.
     fn new(
         form: Form,
         plaintext_len: u64,
-        binding: Binding,
+        source: &KeySource,
+        bound: &Bound<'_>,
         (key_id, wrapped_key): (&str, &[u8]),
         random: &mut impl Random,
-    ) -> Result<Self, HeaderError> {
+    ) -> Result<(Self, SealKeys), HeaderError> {
         let mut own = Self {
             form,
-            binding,
+            binding: bound.binding,
+            has_sealed_metadata: bound.has_sealed_metadata,
             plaintext_len,
             salt: [0; SALT_LEN],
             commitment: [0; COMMITMENT_LEN],
+            place_tag: [0; COMMITMENT_LEN],
             key_id: checked_key_id(key_id)?,
             wrapped_key: checked_wrapped_key(wrapped_key)?,
         };
         random.fill(&mut own.salt)?;
-        Ok(own)
+        let (keys, commitment) = hazmat::seal_keys(source, &own.salt, &own.context());
+        own.commitment = commitment;
+        own.place_tag = bound.tag(source, &own.salt);
+        Ok((own, keys))
     }
 
-    /// The same object's header after the provider has wrapped its content key again: for a copy to
-    /// another place, or under another key. The object itself stays as it is.
+    /// The same object's header for another place or with other metadata, under the same wrapped
+    /// key. The object itself stays as it is. The caller has [verified](Self::verify) the header
+    /// with `key`.
+    #[must_use]
+    pub fn bound_to(&self, key: &ContentKey, bound: &Bound<'_>) -> Self {
+        let &Bound { binding, has_sealed_metadata, .. } = bound;
+        let place_tag = bound.tag(&KeySource::new(key), &self.salt);
+        Self { binding, has_sealed_metadata, place_tag, ..self.clone() }
+    }
+
+    /// The same object's header after the provider has wrapped its content key again.
     ///
     /// # Errors
     /// [`HeaderError`] for a key id or wrapped key beyond the limits.
-    pub fn rewrapped(
-        &self,
-        binding: Binding,
-        key_id: &str,
-        wrapped: &[u8],
-    ) -> Result<Self, HeaderError> {
+    pub fn rewrapped(&self, key_id: &str, wrapped: &[u8]) -> Result<Self, HeaderError> {
         let (key_id, wrapped_key) = (checked_key_id(key_id)?, checked_wrapped_key(wrapped)?);
-        Ok(Self { binding, key_id, wrapped_key, ..self.clone() })
+        Ok(Self { key_id, wrapped_key, ..self.clone() })
     }
 
     /// The value of the metadata entry: `base64url(header)`.
@@ -122,10 +162,12 @@ impl Header {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let names = 1 + self.key_id.as_str().len() + 2 + self.wrapped_key.len();
         let mut out = Vec::with_capacity(FIXED_LEN + names);
-        out.extend([VERSION, self.form.to_byte(), self.binding.to_byte()]);
+        let flags = if self.has_sealed_metadata { SEALED_METADATA } else { 0 };
+        out.extend([VERSION, self.form.to_byte(), self.binding.to_byte(), flags]);
         out.extend(self.plaintext_len.to_be_bytes());
         out.extend(self.salt);
         out.extend(self.commitment);
+        out.extend(self.place_tag);
         // Both lengths fit: the fields were checked when they came in.
         let [.., k] = self.key_id.as_str().len().to_be_bytes();
         out.push(k);
@@ -141,19 +183,22 @@ impl Header {
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        let ([version, form, binding], rest) = bytes.split_first_chunk()?;
+        let ([version, form, binding, flags], rest) = bytes.split_first_chunk()?;
         let (plaintext_len, rest) = rest.split_first_chunk()?;
         let (salt, rest) = rest.split_first_chunk()?;
         let (commitment, rest) = rest.split_first_chunk()?;
+        let (place_tag, rest) = rest.split_first_chunk()?;
         let (k, rest) = rest.split_first()?;
         let (key_id, rest) = rest.split_at_checked(usize::from(*k))?;
         let (w, wrapped_key) = rest.split_first_chunk()?;
         let own = Self {
             form: Form::from_byte(*form)?,
             binding: Binding::from_byte(*binding)?,
+            has_sealed_metadata: *flags == SEALED_METADATA,
             plaintext_len: u64::from_be_bytes(*plaintext_len),
             salt: *salt,
             commitment: *commitment,
+            place_tag: *place_tag,
             key_id: checked_key_id(str::from_utf8(key_id).ok()?).ok()?,
             wrapped_key: checked_wrapped_key(wrapped_key).ok()?,
         };
@@ -162,6 +207,7 @@ impl Header {
             Form::Multipart => 0,
         };
         let valid = *version == VERSION
+            && *flags & !SEALED_METADATA == 0
             && own.plaintext_len <= longest
             && usize::from(u16::from_be_bytes(*w)) == wrapped_key.len();
         valid.then_some(own)
@@ -173,10 +219,17 @@ impl Header {
         self.form
     }
 
-    /// The place that the wrapped key is bound to.
+    /// The names that the object is bound to.
     #[must_use]
     pub fn binding(&self) -> Binding {
         self.binding
+    }
+
+    /// Returns true if the object has the entry `endseal-m`: one without it is not the object that
+    /// was written.
+    #[must_use]
+    pub fn has_sealed_metadata(&self) -> bool {
+        self.has_sealed_metadata
     }
 
     /// The length of the content, if the object is whole.
@@ -197,21 +250,11 @@ impl Header {
         &self.wrapped_key
     }
 
-    /// The additional data with which the provider unwraps the content key of an object that lies
-    /// at `place`.
-    ///
-    /// # Errors
-    /// [`AuthenticationFailed`] if the header's binding is lower than `demanded`, which is
-    /// configured.
-    pub fn unwrap_context(
-        &self,
-        place: &Place<'_>,
-        demanded: Binding,
-    ) -> Result<Vec<u8>, AuthenticationFailed> {
-        if self.binding < demanded {
-            return Err(AuthenticationFailed);
-        }
-        Ok(place.wrap_context(self.binding))
+    /// `"endseal/s3-object@v1 wrap"`: the additional data with which a provider wraps and unwraps
+    /// content keys.
+    #[must_use]
+    pub fn wrap_context() -> &'static [u8] {
+        S3_WRAP.as_str().as_bytes()
     }
 
     /// Checks with the commitment that `key` is the content key of this header.
@@ -222,6 +265,28 @@ impl Header {
     /// [`AuthenticationFailed`] if it is not, or a field that the key commits to was changed.
     pub fn verify(&self, key: &ContentKey) -> Result<(), AuthenticationFailed> {
         self.keys(&KeySource::new(key)).map(|_| ())
+    }
+
+    /// Checks with the place tag that the object of this header was written for `place`, or copied
+    /// there by a holder of the content key. No function that opens content does this: every
+    /// caller MUST.
+    ///
+    /// # Errors
+    /// [`AuthenticationFailed`] if it was not, if `key` is not the content key, or if the header's
+    /// binding is lower than `demanded`, which is configured.
+    pub fn verify_place(
+        &self,
+        key: &ContentKey,
+        place: &Place<'_>,
+        demanded: Binding,
+    ) -> Result<(), AuthenticationFailed> {
+        if self.binding < demanded {
+            return Err(AuthenticationFailed);
+        }
+        let &Self { binding, has_sealed_metadata, .. } = self;
+        let bound = Bound { place: *place, binding, has_sealed_metadata };
+        KeySource::new(key).derive_committed(&self.salt, &bound.context(), &self.place_tag)?;
+        Ok(())
     }
 
     /// The keys that salt and commitment belong to: of the body of a whole object, of nothing for

@@ -4,13 +4,14 @@
 //! |---|---|
 //! | the length of the sealed object, and back | [`size`] |
 //! | the metadata entry that every object has | [`Header`], [`Binding`], [`Place`] |
+//! | an object that lost that entry | [`Header::has_copy`], [`Header::parse_copy`] |
 //! | seal an object in one request | [`Header::whole`], then its [`WholeSealer`] |
 //! | seal one in parts | [`Header::multipart`], [`UploadId`], [`PartSealer`], [`parked_key`], [`Record`] |
 //! | tell later what an upload is, and what was sent | [`recorded_id_key`], [`Receipt`] |
 //! | read all of a whole object | [`WholeOpener`] |
 //! | store and read a folder marker, which has no body | [`marker`] |
 //! | read a range, or all of a multipart object | [`Record::open_tail`], [`RangePlan`], [`RangeOpener`] |
-//! | tags, metadata and names | [`entity_tag`], [`content_md5`], [`user_metadata`], [`names`] |
+//! | tags, metadata and names | [`entity_tag`], [`user_metadata`], [`names`] |
 //!
 //! Everything that opens takes the header and the content key, and compares the commitment before
 //! it uses the key. Everything that is not authentic is one error: [`AuthenticationFailed`].
@@ -26,7 +27,6 @@ mod base64url;
 mod body;
 mod checksum;
 mod chunks;
-pub mod content_md5;
 pub mod entity_tag;
 mod error;
 mod form;
@@ -55,7 +55,7 @@ pub use error::{
     AuthenticationFailed, HeaderError, ReceiptError, RecordError, SealError, UploadIdError,
 };
 pub use form::Form;
-pub use header::Header;
+pub use header::{Bound, Header};
 pub use key_id::{InvalidKeyId, KeyId};
 pub use parked::{
     PARKED_METADATA, ParkedUpload, RESERVED_PREFIX, parked_folder, parked_folder_of, parked_key,
@@ -72,11 +72,9 @@ pub use upload_id::UploadId;
 pub const HEADER_METADATA: &str = "endseal";
 /// Name of the metadata entry with encrypted user metadata: `x-amz-meta-endseal-m`.
 pub const USER_METADATA: &str = "endseal-m";
-/// Name of the metadata entry with the MD5 of the content: `x-amz-meta-endseal-md5`.
-pub const MD5_METADATA: &str = "endseal-md5";
 
 /// Returns true if a metadata entry with that name belongs to the format, and not to clients.
 #[must_use]
 pub fn is_own_metadata(name: &str) -> bool {
-    matches!(name, HEADER_METADATA | USER_METADATA | MD5_METADATA)
+    matches!(name, HEADER_METADATA | USER_METADATA)
 }

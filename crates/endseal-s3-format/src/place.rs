@@ -1,14 +1,12 @@
-//! "Place": what a wrapped key is bound to.
+//! "Place": the names that an object is bound to.
 
-use endseal_crypto::label::S3_WRAP;
-
-/// The place that a wrapped key is bound to, from the weakest to the strongest.
+/// The names that an object is bound to, from the weakest binding to the strongest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(clippy::exhaustive_enums, reason = "the format has these")]
 pub enum Binding {
     /// None: the object opens wherever it lies.
     None,
-    /// The key is bound to the bucket: the object opens at any key of it.
+    /// The bucket: the object opens at any key of it.
     Bucket,
     /// The bucket and the key.
     Key,
@@ -61,26 +59,9 @@ impl<'a> Place<'a> {
         self.key
     }
 
-    /// `"endseal/s3-object@v1 wrap" || place(binding, bucket, key)`: the additional data with which
-    /// a provider wraps a content key for this place.
-    #[must_use]
-    pub fn wrap_context(&self, binding: Binding) -> Vec<u8> {
-        let label = S3_WRAP.as_str().as_bytes();
-        let mut out = Vec::with_capacity(label.len() + 5 + self.bucket.len() + self.key.len());
-        out.extend_from_slice(label);
-        self.write(binding, &mut out);
-        out
-    }
-
-    /// The encoding `place(binding, bucket, key)` of docs/spec/s3-object.md, which wrapping
-    /// authenticates.
+    /// The encoding `place(binding, bucket, key)` of docs/spec/s3-object.md.
     pub(super) fn to_bytes(self, binding: Binding) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.write(binding, &mut out);
-        out
-    }
-
-    fn write(self, binding: Binding, out: &mut Vec<u8>) {
+        let mut out = Vec::with_capacity(5 + self.bucket.len() + self.key.len());
         out.push(binding.to_byte());
         let names = match binding {
             Binding::None => &[][..],
@@ -93,6 +74,7 @@ impl<'a> Place<'a> {
             out.extend([high, low]);
             out.extend(name.as_bytes());
         }
+        out
     }
 }
 
@@ -108,7 +90,6 @@ mod tests {
         assert_eq!(place.to_bytes(Binding::Bucket), *b"\x01\x00\x06photos");
         assert_eq!(place.to_bytes(Binding::Key)[..11], *b"\x02\x00\x06photos\x01\x2c");
         assert_eq!(place.to_bytes(Binding::Key).len(), 311);
-        assert_eq!(place.wrap_context(Binding::None), *b"endseal/s3-object@v1 wrap\0");
     }
 
     #[test]

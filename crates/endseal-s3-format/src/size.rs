@@ -13,16 +13,19 @@ const CHUNK: u64 = CHUNK_LEN as u64;
 const SEALED_CHUNK: u64 = SEALED_CHUNK_LEN as u64;
 const TAG: u64 = TAG_LEN as u64;
 const SALT: u64 = SALT_LEN as u64;
-/// Length of the tail of a whole object without pad: salt, a record without entries, its tag,
-/// length.
+/// Length of the tail of a whole object without pad and copy: salt, a record without entries, its
+/// tag, length.
 pub(super) const SHORT_TAIL: u64 = SHORT_TAIL_LEN as u64;
 /// The length [`SHORT_TAIL`] as a `usize`, for arrays and slices.
 pub(super) const SHORT_TAIL_LEN: usize = SALT_LEN + 48 + TAG_LEN + 4;
 const SLOT: u64 = 80;
+const COPY: u64 = HEADER_COPY_LEN as u64;
+/// Length in bytes of the copy of the header at the end of an object.
+pub const HEADER_COPY_LEN: usize = 689;
 /// Bytes that 5 MiB of content add to the length of an object, with their slot.
 const SEALED_SLOT: u64 = MIN_PART / CHUNK * SEALED_CHUNK + SLOT;
 
-/// `T(P) = P + 16 chunks(P) + 92 + 80 slots(P)`: the length of the object that holds `plaintext`
+/// `T(P) = P + 16 chunks(P) + 781 + 80 slots(P)`: the length of the object that holds `plaintext`
 /// bytes. `None` beyond [`MAX_CONTENT`].
 #[must_use]
 pub const fn sealed_len(plaintext: u64) -> Option<u64> {
@@ -39,7 +42,9 @@ pub const fn sealed_len(plaintext: u64) -> Option<u64> {
 /// is no value of T, which is no object of this format.
 #[must_use]
 pub const fn plaintext_len(sealed: u64) -> Option<u64> {
-    let Some(beyond_empty) = sealed.checked_sub(TAG + SHORT_TAIL + SLOT) else { return None };
+    let Some(beyond_empty) = sealed.checked_sub(TAG + SHORT_TAIL + SLOT + COPY) else {
+        return None;
+    };
     // Whole slots; behind the last one only chunks follow.
     let last_slot = MAX_PARTS as u64 - 1;
     let slots = beyond_empty / SEALED_SLOT;
@@ -88,13 +93,14 @@ pub const fn part_plaintext_len(sealed: u64) -> Option<u64> {
     }
 }
 
-/// Returns the largest length of the tail of an object with that much content: `92 + 80 slots(P)`,
+/// Returns the largest length of the tail of an object with that much content: `781 + 80 slots(P)`,
 /// which is the length of a whole object's tail.
 ///
-/// As many bytes from the end of a multipart object hold its record and its pad.
+/// As many bytes from the end of a multipart object hold its pad, its record and the copy of its
+/// header.
 #[must_use]
 pub const fn tail_len_max(plaintext: u64) -> u64 {
-    SHORT_TAIL + SLOT * slots(plaintext)
+    SHORT_TAIL + SLOT * slots(plaintext) + COPY
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! "Tail": pad, record and their length, behind the content.
+//! "Tail": pad, record, its length and the copy of the header, behind the content.
 
 use bytes::BytesMut;
 use endseal_crypto::hazmat;
@@ -10,7 +10,7 @@ use crate::chunks::{context, message_len, open_message_by, seal_message_to};
 use crate::form::Form;
 use crate::header::Header;
 use crate::record::{ENTRY_LEN, FIXED_LEN, Record};
-use crate::size::{plaintext_len, sealed_len, slots};
+use crate::size::{HEADER_COPY_LEN, plaintext_len, sealed_len, slots};
 use crate::{AuthenticationFailed, ContentKey, SealError};
 
 const LENGTH_LEN: usize = 4;
@@ -23,13 +23,15 @@ pub(super) struct TailKeys {
 }
 
 impl Record {
-    /// Adds the tail to `out`: as much pad as gives the object the length T(P), then the record.
-    /// Before it in the object lie exactly [`body_len`](Self::body_len) bytes.
+    /// Adds the tail to `out`: as much pad as gives the object the length T(P), then the record and
+    /// the copy of `header`. Before it in the object lie exactly [`body_len`](Self::body_len)
+    /// bytes. The caller has verified the header with `key`.
     ///
     /// # Errors
     /// [`SealError::Random`].
     pub fn seal_tail(
         &self,
+        header: &Header,
         key: &ContentKey,
         random: &mut impl Random,
         out: &mut BytesMut,
@@ -37,24 +39,34 @@ impl Record {
         let mut salt = [0; SALT_LEN];
         random.fill(&mut salt)?;
         let source = KeySource::new(key);
-        let keys = hazmat::uncommitted_seal_keys(&source, &salt, &record_context(self.form()));
-        self.seal_tail_by(TailKeys { salt, keys }, out)
+        let context = record_context(self.form(), header);
+        let keys = hazmat::uncommitted_seal_keys(&source, &salt, &context);
+        self.seal_tail_by(TailKeys { salt, keys }, &header.to_copy(), out)
     }
 
     /// The same by keys of the form's.
-    pub(super) fn seal_tail_by(&self, keys: TailKeys, out: &mut BytesMut) -> Result<(), SealError> {
+    pub(super) fn seal_tail_by(
+        &self,
+        keys: TailKeys,
+        copy: &[u8; HEADER_COPY_LEN],
+        out: &mut BytesMut,
+    ) -> Result<(), SealError> {
         let tail = frame_len(self).and_then(|frame| Some(frame + pad_len(self, frame)?));
+        let tail = tail.ok_or(SealError::ContentTooLong)? + HEADER_COPY_LEN;
         let start = out.len();
-        out.resize(start + tail.ok_or(SealError::ContentTooLong)?, 0);
-        self.seal_tail_to(keys, &mut out[start..])
+        out.resize(start + tail, 0);
+        self.seal_tail_to(keys, copy, &mut out[start..])
     }
 
     /// The same to `out`, which MUST be as long as the tail.
     pub(super) fn seal_tail_to(
         &self,
         TailKeys { salt, keys }: TailKeys,
+        copy: &[u8; HEADER_COPY_LEN],
         out: &mut [u8],
     ) -> Result<(), SealError> {
+        let (out, end) = out.split_last_chunk_mut().ok_or(SealError::Length)?;
+        *end = *copy;
         let frame = frame_len(self).ok_or(SealError::ContentTooLong)?;
         let pad = pad_len(self, frame).ok_or(SealError::ContentTooLong)?;
         let (pad, frame) = out
@@ -86,13 +98,16 @@ impl Record {
     ) -> Result<Self, AuthenticationFailed> {
         let source = KeySource::new(key);
         header.keys(&source)?;
+        let copy = header.same_object(tail)?;
+        let tail = tail.len().checked_sub(HEADER_COPY_LEN).and_then(|len| tail.get(..len));
+        let tail = tail.ok_or(AuthenticationFailed)?;
         let content = plaintext_len(sealed_len).ok_or(AuthenticationFailed)?;
         if header.plaintext_len().is_some_and(|announced| announced != content) {
             return Err(AuthenticationFailed);
         }
         let form = header.form();
-        let keys =
-            |salt: &[u8; SALT_LEN]| hazmat::uncommitted_keys(&source, salt, &record_context(form));
+        let context = record_context(form, &copy);
+        let keys = |salt: &[u8; SALT_LEN]| hazmat::uncommitted_keys(&source, salt, &context);
         let record = open_frame(keys, form, slots(content), tail)?;
         if record.plaintext_len() != content {
             return Err(AuthenticationFailed);
@@ -132,8 +147,10 @@ pub(super) fn open_frame(
     Record::from_bytes(&record).filter(|record| record.form() == form).ok_or(AuthenticationFailed)
 }
 
-pub(super) fn record_context(form: Form) -> Vec<u8> {
-    context(S3_RECORD, &[form.to_byte()])
+/// `context("record", form || header)`, with the header whose copy is behind the record, so that
+/// the record authenticates the copy.
+pub(super) fn record_context(form: Form, copy: &Header) -> Vec<u8> {
+    context(S3_RECORD, &[&[form.to_byte()], &copy.to_bytes()[..]].concat())
 }
 
 /// Length of salt, chunks and `length`.
@@ -147,6 +164,6 @@ fn frame_len(record: &Record) -> Option<usize> {
 fn pad_len(record: &Record, frame: usize) -> Option<usize> {
     let pad = sealed_len(record.plaintext_len())?
         .checked_sub(record.body_len())?
-        .checked_sub(frame as u64)?;
+        .checked_sub((frame + HEADER_COPY_LEN) as u64)?;
     usize::try_from(pad).ok()
 }

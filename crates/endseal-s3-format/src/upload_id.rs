@@ -50,11 +50,11 @@ impl UploadId {
         let mut salt = [0; SALT_LEN];
         random.fill(&mut salt)?;
         let header = header.to_bytes();
-        // At most 1,158 bytes.
+        // At most 679 bytes.
         let [.., high, low] = header.len().to_be_bytes();
         let sealed = seal_message(
             &KeySource::new(key),
-            &upload_context(place),
+            &upload_context(&header, place),
             &salt,
             backend_id.as_bytes(),
         );
@@ -98,11 +98,13 @@ impl UploadId {
     ) -> Result<String, AuthenticationFailed> {
         let source = KeySource::new(key);
         self.header.keys(&source)?;
-        let id = open_message(&source, &upload_context(place), &self.sealed)?;
+        let id =
+            open_message(&source, &upload_context(&self.header.to_bytes(), place), &self.sealed)?;
         str::from_utf8(&id).map(str::to_owned).map_err(|_| AuthenticationFailed)
     }
 }
 
-fn upload_context(place: &Place<'_>) -> Vec<u8> {
-    context(S3_UPLOAD, &place.to_bytes(Binding::Key))
+/// `context("upload", header || place(2, bucket, key))`.
+fn upload_context(header: &[u8], place: &Place<'_>) -> Vec<u8> {
+    context(S3_UPLOAD, &[header, &place.to_bytes(Binding::Key)].concat())
 }

@@ -1,4 +1,4 @@
-//! "User metadata": the entry `endseal-m`, which has all others in it.
+//! "User metadata": the entry `endseal-m`, which has all others in it, and the content headers.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,21 @@ use crate::{
 /// Bytes of names and values of metadata that S3 allows an object.
 pub const MAX_METADATA: usize = 2_048;
 
-/// Metadata of an object: names in lower case, each once, with their values.
+/// Headers of an object that are sealed with its user metadata.
+pub const CONTENT_HEADERS: [&str; 6] = [
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "expires",
+];
+
+/// Begins the names of content headers. No user metadata have such a name.
+const HEADER_MARK: char = ':';
+
+/// Metadata of an object: names in lower case, each once, with their values. Content headers are
+/// among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserMetadata(BTreeMap<String, Vec<u8>>);
 
@@ -36,6 +50,22 @@ impl UserMetadata {
         if is_own_metadata(&name) || !is_name(name.as_bytes()) {
             return Err(MetadataError::Name);
         }
+        self.insert_named(name, value)
+    }
+
+    /// Adds a content header.
+    ///
+    /// # Errors
+    /// [`MetadataError`] if it is none of [`CONTENT_HEADERS`], is there already, or exceeds the
+    /// length of S3.
+    pub fn insert_header(&mut self, name: &str, value: &[u8]) -> Result<(), MetadataError> {
+        if !CONTENT_HEADERS.contains(&name) {
+            return Err(MetadataError::Name);
+        }
+        self.insert_named(format!("{HEADER_MARK}{name}"), value)
+    }
+
+    fn insert_named(&mut self, name: String, value: &[u8]) -> Result<(), MetadataError> {
         if !is_value(value) {
             return Err(MetadataError::Value);
         }
@@ -49,8 +79,17 @@ impl UserMetadata {
         Ok(())
     }
 
-    /// The entries in rising order of their names.
+    /// The user metadata in rising order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.all().filter(|(name, _)| !name.starts_with(HEADER_MARK))
+    }
+
+    /// The content headers in rising order of their names.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.all().filter_map(|(name, value)| Some((name.strip_prefix(HEADER_MARK)?, value)))
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_slice()))
     }
 
@@ -60,15 +99,15 @@ impl UserMetadata {
         self.0.is_empty()
     }
 
-    /// Bytes of names and values, as S3 counts them.
+    /// Bytes of names and values, as S3 counts those of user metadata.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.iter().map(|(name, value)| name.len() + value.len()).sum()
+        self.all().map(|(name, value)| name.len() + value.len()).sum()
     }
 
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.len() + 4 * self.0.len());
-        for field in self.iter().flat_map(|(name, value)| [name.as_bytes(), value]) {
+        for field in self.all().flat_map(|(name, value)| [name.as_bytes(), value]) {
             // At most 2,048 bytes.
             let [.., high, low] = field.len().to_be_bytes();
             out.extend([high, low]);
@@ -88,7 +127,10 @@ impl UserMetadata {
             {
                 return None;
             }
-            own.insert(name, value).ok()?;
+            match name.strip_prefix(HEADER_MARK) {
+                Some(header) => own.insert_header(header, value).ok()?,
+                None => own.insert(name, value).ok()?,
+            }
         }
         Some(own)
     }

@@ -78,23 +78,6 @@ impl<S: Pieces> Content<S> {
         Self { chunks: Some(Box::new(chunks)), ..Self::plain(source, len, digests) }
     }
 
-    /// Content of `len` bytes that was verified before, with that outcome.
-    #[must_use]
-    pub fn verified(source: S, len: u64, outcome: Outcome) -> Self {
-        Self { outcome: Some(Box::new(outcome)), ..Self::plain(source, len, Digests::new()) }
-    }
-
-    /// The MD5 that the content is announced to have.
-    #[must_use]
-    pub fn expected_md5(&self) -> Option<[u8; 16]> {
-        self.digests.expected_md5()
-    }
-
-    /// Computes the MD5 of the content as well.
-    pub fn want_md5(&mut self) {
-        self.digests.want_md5();
-    }
-
     /// Length of the content that has not been taken yet; at first, of all of it.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a length in a header, not a collection's")]

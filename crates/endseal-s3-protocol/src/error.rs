@@ -45,6 +45,8 @@ codes! {
     not_authentic = INTERNAL_SERVER_ERROR "ObjectNotAuthentic" "The object in the bucket does not authenticate: it was changed, moved, or sealed under another key.";
     /// The object in the bucket is plaintext, and the bucket's mode does not allow to read it.
     plaintext = FORBIDDEN "InvalidObjectState" "The object in the bucket is not sealed, and this bucket must hold sealed objects only.";
+    /// The object in the bucket is sealed, has lost its header, and was written at another place.
+    header_missing = FORBIDDEN "InvalidObjectState" "The object in the bucket is sealed, but its header is missing, and the copy in its body does not open here: the object was written at another place or under another key.";
     /// The proxy cannot do this with a sealed object.
     not_implemented = NOT_IMPLEMENTED "NotImplemented" "The proxy cannot do this with sealed objects.";
     /// A head beyond the limit.
@@ -88,7 +90,7 @@ codes! {
     /// The parts of an upload are not in ascending order.
     invalid_part_order = BAD_REQUEST "InvalidPartOrder" "The list of parts was not in ascending order. Parts must be ordered by part number.";
     /// User metadata that do not fit beside the header of a sealed object.
-    metadata_too_large = BAD_REQUEST "MetadataTooLarge" "Your metadata headers exceed the maximum allowed metadata size of 2,048 bytes, of which the header of a sealed object takes up to 500.";
+    metadata_too_large = BAD_REQUEST "MetadataTooLarge" "Your metadata headers exceed the maximum allowed metadata size of 2,048 bytes, of which the header of a sealed object takes up to 550, and sealing a third of the rest.";
     /// A condition of a copy or a write that does not hold.
     precondition_failed = PRECONDITION_FAILED "PreconditionFailed" "At least one of the pre-conditions you specified did not hold.";
     /// Bytes beyond the object's end.

@@ -5,6 +5,7 @@
 //! | remove leftovers of uploads that will not be completed | [`clean()`] |
 //! | wrap the content keys of all objects under the newest key | [`rewrap()`] |
 //! | read and authenticate all objects completely | [`scrub()`] |
+//! | open the objects of a copy that has no metadata | [`recover()`] |
 //!
 //! The functions use the proxy's own credentials and process the lists page by page, in bounded
 //! memory. They can be interrupted at any time and repeated: completed work is not done again. They
@@ -16,13 +17,17 @@ mod clean;
 mod conditional;
 mod copy;
 mod fault;
+mod objects;
 mod pages;
+mod recover;
 mod rewrap;
 mod scrub;
+mod unfinished;
 mod upload;
 
 pub use backend::check_backend;
 pub use clean::{Clean, CleanEvent, CleanReport, clean};
 pub use fault::Fault;
+pub use recover::{Recover, RecoverReport, Recovered, recover};
 pub use rewrap::{NO_CONDITIONS, Outcome, Rewrap, RewrapEvent, RewrapReport, Skip, rewrap};
 pub use scrub::{Checkpoint, Scrub, ScrubEvent, ScrubReport, Scrubbed, scrub};

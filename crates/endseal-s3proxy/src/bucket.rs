@@ -1,9 +1,9 @@
-//! Rules of buckets: plaintext, binding of content keys, entity tags and names.
+//! Rules of buckets: plaintext, binding of content keys and names.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use endseal_s3_format::Binding;
+pub use endseal_s3_format::Binding;
 use endseal_s3_format::names::{NameSecret, Names};
 use serde::Deserialize;
 
@@ -25,20 +25,6 @@ pub enum Plaintext {
     Allow,
 }
 
-/// Form of the entity tags that clients see.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum EntityTags {
-    /// The backend's entity tag with `-0` appended.
-    #[default]
-    Backend,
-    /// The MD5 of the content, if it is known when an object is written: the request states it, or
-    /// has at most 256 KiB. Lists and all other objects have the tags of
-    /// [`Backend`](Self::Backend).
-    Md5,
-}
-
 /// Rule for the buckets whose names match a pattern.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it may hold a name secret")]
@@ -50,25 +36,26 @@ pub struct BucketRule {
     pub plaintext: Plaintext,
     /// Binding of content keys. Objects with a weaker binding are refused when they are read.
     pub binding: Binding,
-    /// True if user metadata is sealed, too.
+    /// True if user metadata and content headers are sealed, too.
     pub seal_metadata: bool,
-    /// Form of the entity tags that clients see.
-    pub entity_tags: EntityTags,
+    /// Name of the bucket that objects are bound to and names are encrypted for, if it is not the
+    /// bucket's own: for a replica under another name.
+    pub sealed_as: Option<String>,
     /// Secret that encrypts the names of objects. Without it names are not encrypted.
     pub names: Option<BucketNames>,
 }
 
 impl BucketRule {
     /// Creates the default rule for a pattern: plaintext is forbidden, keys are bound to bucket and
-    /// key, user metadata is not sealed, and entity tags are the backend's.
+    /// key, and metadata are sealed.
     #[must_use]
     pub const fn new(name: Glob) -> Self {
         Self {
             name,
             plaintext: Plaintext::Forbid,
             binding: Binding::Key,
-            seal_metadata: false,
-            entity_tags: EntityTags::Backend,
+            seal_metadata: true,
+            sealed_as: None,
             names: None,
         }
     }

@@ -5,16 +5,17 @@ use core::time::Duration;
 use endseal_crypto::key_wrap::NONCE_LEN;
 use endseal_crypto::random::{BufferedRandom, OsRandom, Random as _};
 use endseal_kms::{KeyId, ProviderError, Wrapped};
-use endseal_s3_format::{Binding, ContentKey, Header, Place, SALT_LEN};
+use endseal_s3_format::{Bound, ContentKey, Header, Place, SALT_LEN};
 use endseal_s3_protocol::S3Error;
 
 use crate::context::Proxy;
 
 /// New content key with its wrapped form.
-pub(crate) struct ObjectKeys {
+pub(crate) struct ObjectKeys<'p> {
     pub(crate) key: ContentKey,
     pub(crate) wrapped: Wrapped,
-    pub(crate) binding: Binding,
+    /// Names that the object is bound to.
+    pub(crate) bound: Bound<'p>,
     /// Buffered randomness, also for nonces and salts of the object.
     pub(crate) random: Draws,
 }
@@ -27,26 +28,37 @@ impl Proxy {
     ///
     /// # Errors
     /// If the provider cannot wrap the key, or the system returns no random bytes.
-    pub(crate) async fn new_key(&self, place: Place<'_>) -> Result<ObjectKeys, S3Error> {
+    pub(crate) async fn new_key<'p>(&'p self, place: Place<'p>) -> Result<ObjectKeys<'p>, S3Error> {
         let mut bytes = endseal_crypto::secret::Zeroizing::new([0; 32]);
         let mut random = Draws::new(OsRandom);
         random.fill(&mut bytes[..]).map_err(|_| S3Error::internal())?;
         let key = ContentKey::from_bytes(&bytes);
-        let binding = self.rule(place.bucket()).binding;
-        let context = place.wrap_context(binding);
-        let wrapped = self.provider.wrap_with(&context, &key, &mut random).await;
+        let wrapped = self.provider.wrap_with(Header::wrap_context(), &key, &mut random).await;
         let wrapped = wrapped.map_err(provider_error)?;
-        Ok(ObjectKeys { key, wrapped, binding, random })
+        Ok(ObjectKeys { key, wrapped, bound: self.bound(place)?, random })
     }
 
-    async fn wrap(
-        &self,
-        key: &ContentKey,
-        place: Place<'_>,
-        binding: Binding,
-    ) -> Result<Wrapped, S3Error> {
-        let context = place.wrap_context(binding);
-        self.provider.wrap(&context, key).await.map_err(provider_error)
+    async fn wrap(&self, key: &ContentKey) -> Result<Wrapped, S3Error> {
+        self.provider.wrap(Header::wrap_context(), key).await.map_err(provider_error)
+    }
+
+    /// Returns what a new object at `place` is bound to, by the rule of its bucket.
+    fn bound<'p>(&'p self, place: Place<'p>) -> Result<Bound<'p>, S3Error> {
+        let rule = self.rule(place.bucket());
+        Ok(Bound {
+            place: self.sealed_place(place)?,
+            binding: rule.binding,
+            has_sealed_metadata: rule.seal_metadata,
+        })
+    }
+
+    /// Returns the place that an object at `place` is bound to: under the name by which its bucket
+    /// is sealed.
+    fn sealed_place<'p>(&'p self, place: Place<'p>) -> Result<Place<'p>, S3Error> {
+        match &self.rule(place.bucket()).sealed_as {
+            Some(bucket) => Place::new(bucket, place.key()).ok_or_else(S3Error::invalid_uri),
+            None => Ok(place),
+        }
     }
 
     /// Unwraps the content key of an object at `place` and checks the commitment of its header.
@@ -64,8 +76,8 @@ impl Proxy {
         Ok(key)
     }
 
-    /// Unwraps the content key without checking the commitment of the header, which the caller MUST
-    /// do.
+    /// Unwraps the content key and checks the place, without checking the commitment of the header,
+    /// which the caller MUST do.
     ///
     /// # Errors
     /// The same errors as [`open_key`](Self::open_key), except for a wrong commitment.
@@ -75,19 +87,52 @@ impl Proxy {
         place: Place<'_>,
     ) -> Result<ContentKey, S3Error> {
         let demanded = self.rule(place.bucket()).binding;
-        let context =
-            header.unwrap_context(&place, demanded).map_err(|_| S3Error::not_authentic())?;
+        if header.binding() < demanded {
+            return Err(S3Error::not_authentic());
+        }
         let key_id = KeyId::new(header.key_id()).map_err(|_| S3Error::not_authentic())?;
         let key = self
             .provider
-            .unwrap(&key_id, &context, header.wrapped_key())
+            .unwrap(&key_id, Header::wrap_context(), header.wrapped_key())
             .await
             .map_err(provider_error)?;
+        let place = self.sealed_place(place)?;
+        header.verify_place(&key, &place, demanded).map_err(|_| S3Error::not_authentic())?;
         Ok(key)
     }
 
-    /// Returns the header of the same object for another place, or under the provider's newest key.
-    /// `key` is the result of [`open_key`](Self::open_key).
+    /// Returns the header of the same object for another place, under the provider's newest key and
+    /// with the metadata that the rule of the bucket there requires. `key` is the result of
+    /// [`open_key`](Self::open_key).
+    ///
+    /// # Errors
+    /// If the provider cannot wrap the key.
+    pub(crate) async fn header_for(
+        &self,
+        header: &Header,
+        key: &ContentKey,
+        place: Place<'_>,
+    ) -> Result<Header, S3Error> {
+        self.rewrap(&header.bound_to(key, &self.bound(place)?), key).await
+    }
+
+    /// Like [`header_for`](Self::header_for), for an object whose metadata are lost: with its own
+    /// binding, and without the demand that metadata are sealed.
+    ///
+    /// # Errors
+    /// If the provider cannot wrap the key.
+    pub(crate) async fn header_without_metadata(
+        &self,
+        header: &Header,
+        key: &ContentKey,
+        place: Place<'_>,
+    ) -> Result<Header, S3Error> {
+        let (place, binding) = (self.sealed_place(place)?, header.binding());
+        let bound = Bound { place, binding, has_sealed_metadata: false };
+        self.rewrap(&header.bound_to(key, &bound), key).await
+    }
+
+    /// Returns the header of the same object at the same place, under the provider's newest key.
     ///
     /// # Errors
     /// If the provider cannot wrap the key.
@@ -95,33 +140,14 @@ impl Proxy {
         &self,
         header: &Header,
         key: &ContentKey,
-        place: Place<'_>,
     ) -> Result<Header, S3Error> {
-        self.rewrap_bound(header, key, place, self.rule(place.bucket()).binding).await
-    }
-
-    /// Like [`rewrap`](Self::rewrap), with another binding than that of the bucket's rule.
-    ///
-    /// # Errors
-    /// The same errors as [`rewrap`](Self::rewrap).
-    pub(crate) async fn rewrap_bound(
-        &self,
-        header: &Header,
-        key: &ContentKey,
-        place: Place<'_>,
-        binding: Binding,
-    ) -> Result<Header, S3Error> {
-        let wrapped = self.wrap(key, place, binding).await?;
-        header
-            .rewrapped(binding, wrapped.key_id.as_str(), &wrapped.bytes)
-            .map_err(|_| S3Error::internal())
+        let wrapped = self.wrap(key).await?;
+        header.rewrapped(wrapped.key_id.as_str(), &wrapped.bytes).map_err(|_| S3Error::internal())
     }
 
     /// Wraps a dummy key to check that the provider works.
     pub(crate) async fn probe_keys(&self) -> Result<(), S3Error> {
-        let place = Place::new("readiness", "readiness").ok_or_else(S3Error::internal)?;
-        let probe = ContentKey::from_bytes(&[0; 32]);
-        self.wrap(&probe, place, Binding::Key).await.map(drop)
+        self.wrap(&ContentKey::from_bytes(&[0; 32])).await.map(drop)
     }
 }
 

@@ -13,9 +13,6 @@ pub(crate) use endseal_s3_protocol::headers::{
 /// Metadata entry with an object's header.
 pub(crate) const OBJECT_HEADER: HeaderName = HeaderName::from_static("x-amz-meta-endseal");
 
-/// Metadata entry with the MD5 of the content.
-pub(crate) const OBJECT_MD5: HeaderName = HeaderName::from_static("x-amz-meta-endseal-md5");
-
 /// Metadata entry with the sealed user metadata.
 pub(crate) const SEALED_METADATA: HeaderName = HeaderName::from_static("x-amz-meta-endseal-m");
 
@@ -121,7 +118,7 @@ pub(crate) fn check_user_metadata(headers: &HeaderMap) -> Result<usize, S3Error>
         let Some(entry) = name.as_str().strip_prefix(USER_METADATA) else { continue };
         if object::is_own_metadata(entry) {
             return Err(S3Error::invalid_argument(
-                "User metadata 'endseal', 'endseal-m' and 'endseal-md5' belong to the proxy.",
+                "User metadata 'endseal' and 'endseal-m' belong to the proxy.",
             ));
         }
         len += entry.len() + value.len();
@@ -291,7 +288,7 @@ mod tests {
 
     #[test]
     fn metadata_that_leave_no_room_are_an_error() {
-        for name in ["x-amz-meta-endseal", "x-amz-meta-endseal-m", "x-amz-meta-endseal-md5"] {
+        for name in ["x-amz-meta-endseal", "x-amz-meta-endseal-m"] {
             let own = headers(&[(name, "x")]);
             assert_eq!(check_user_metadata(&own).unwrap_err().code(), "InvalidArgument", "{name}");
         }

@@ -5,10 +5,8 @@
 //! |---|---|
 //! | create the files that a proxy over a folder needs | [`set_up`] |
 //! | clean up after uploads, rewrap the keys of objects | [`admin`] |
-//! | clean up after uploads, wrap the keys of objects anew | [`admin`] |
 //! | store the secret that encrypts names | [`names`] |
 //! | send requests to the backend | [`upstream`] |
-//! | talk to the server behind | [`upstream`] |
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,

@@ -40,7 +40,9 @@ const MAX_DOCUMENT: usize = 64 * 1024;
 impl Proxy {
     /// Returns the name encryption of a bucket, or `None` if its names are not encrypted.
     pub(crate) fn names(&self, bucket: &str) -> Option<Arc<Names>> {
-        self.rule(bucket).names.as_ref().map(|names| names.of(bucket))
+        let rule = self.rule(bucket);
+        let bucket = rule.sealed_as.as_deref().unwrap_or(bucket);
+        rule.names.as_ref().map(|names| names.of(bucket))
     }
 
     /// Translates a target into the one that the backend knows.

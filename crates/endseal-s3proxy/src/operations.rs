@@ -10,9 +10,9 @@ mod get_object;
 mod head_object;
 mod list_objects;
 mod listed_objects;
-mod md5_tags;
 mod multipart;
 mod named_list;
+mod overrides;
 mod pass_through;
 mod post_object;
 mod preflight;
@@ -52,16 +52,13 @@ pub(crate) async fn handle(
         return named_list::named_list(proxy, &call, kind, KeyCodec::Plain).await;
     }
     conditions::join(&mut call.headers)?;
-    let known = md5_tags::translate(proxy, &mut call).await?;
     match call.operation {
         Operation::PutObject => put_object::put_object(proxy, call).await,
-        Operation::GetObject | Operation::HeadObject => match settled(proxy, &call).await {
-            Err(error) => Err(md5_tags::name(proxy, &call, known, error).await),
-            answer => answer,
-        },
-        Operation::CopyObject | Operation::GetObjectAttributes | Operation::UploadPartCopy => {
-            settled(proxy, &call).await
-        }
+        Operation::GetObject
+        | Operation::HeadObject
+        | Operation::CopyObject
+        | Operation::GetObjectAttributes
+        | Operation::UploadPartCopy => settled(proxy, &call).await,
         Operation::CreateMultipartUpload => multipart::create(proxy, &call).await,
         Operation::UploadPart => multipart::upload_part(proxy, call).await,
         Operation::CompleteMultipartUpload => multipart::complete(proxy, call).await,

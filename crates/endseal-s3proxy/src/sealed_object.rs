@@ -3,20 +3,20 @@
 use core::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
+use endseal_s3_format::user_metadata::{self, CONTENT_HEADERS, UserMetadata};
 use endseal_s3_format::{
-    AuthenticationFailed, ContentKey, Form, Header, Place, Record, WholeOpener, content_md5,
-    entity_tag, marker, size,
+    ContentKey, Form, Header, Place, Record, WholeOpener, entity_tag, marker, size,
 };
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::{Query, Target};
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, RANGE};
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_MATCH, RANGE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
-use crate::bucket::{EntityTags, Plaintext};
+use crate::bucket::Plaintext;
 use crate::context::Proxy;
 use crate::credentials::BackendSigner;
 use crate::forward;
-use crate::headers;
+use crate::headers::{self, USER_METADATA};
 use crate::upstream::ResponseBody;
 
 /// Reference to an object in a request to the backend.
@@ -66,7 +66,7 @@ impl<'a> ObjectRef<'a> {
 /// Result of examining an object.
 pub(crate) enum Inspected {
     /// The object is sealed, and its content key was unwrapped.
-    Sealed(SealedObject),
+    Sealed(Box<SealedObject>),
     /// The object is plaintext, and the rule of the bucket allows to read it.
     Plain,
 }
@@ -81,54 +81,84 @@ pub(crate) struct SealedObject {
     pub(crate) sealed_len: u64,
     /// Entity tag at the backend.
     pub(crate) entity_tag: Option<String>,
-    /// MD5 of the content, if the bucket uses MD5s as entity tags and the object has one.
-    pub(crate) md5: Option<[u8; 16]>,
     /// Opener of an object that was not uploaded in parts. It is created when the commitment is
     /// checked, and is taken by the code that reads the whole object.
     pub(crate) opener: Option<Box<WholeOpener>>,
+    /// True if the header in the metadata is missing or does not open, and its copy was used.
+    pub(crate) is_by_copy: bool,
+}
+
+fn is_not_authentic(error: &S3Error) -> bool {
+    error.code() == S3Error::not_authentic().code()
+}
+
+/// Header, content key, opener of a whole object, and length of the content.
+type Found = (Header, ContentKey, Option<Box<WholeOpener>>, u64);
+
+fn sealed(found: Found, response: &HeaderMap, sealed_len: u64, is_by_copy: bool) -> Inspected {
+    let (header, key, opener, content_len) = found;
+    let entity_tag = headers::text(response, ETAG).map(str::to_owned);
+    Inspected::Sealed(Box::new(SealedObject {
+        header,
+        key,
+        content_len,
+        sealed_len,
+        entity_tag,
+        opener,
+        is_by_copy,
+    }))
 }
 
 impl Proxy {
-    /// Examines an object by the headers of the backend's response to `HEAD` or `GET`.
+    /// Examines an object by the headers of the backend's response to `HEAD` or `GET`. If the
+    /// header of the object is missing or does not open, its copy at the end of the object is read.
     ///
     /// # Errors
     /// `ObjectNotAuthentic` if the header does not authenticate, `InvalidObjectState` for plaintext
-    /// where the rule of the bucket forbids it.
+    /// where the rule of the bucket forbids it, and for a sealed object without a header whose copy
+    /// does not open.
     pub(crate) async fn examine(
         &self,
         object_ref: &ObjectRef<'_>,
         response: &HeaderMap,
         sealed_len: u64,
     ) -> Result<Inspected, S3Error> {
-        let Some(value) = response.get(headers::OBJECT_HEADER) else {
-            if self.rule(object_ref.bucket).plaintext == Plaintext::Forbid {
-                self.metrics.plaintext.fetch_add(1, Relaxed);
-                return Err(S3Error::plaintext());
+        let value = response.get(headers::OBJECT_HEADER);
+        if let Some(value) = value {
+            let header = value.to_str().ok().and_then(|text| Header::parse(text).ok());
+            match self.open(object_ref, header, sealed_len).await {
+                Ok(found) => return Ok(sealed(found, response, sealed_len, false)),
+                Err(error) if is_not_authentic(&error) => {}
+                Err(error) => return Err(error),
             }
-            return Ok(Inspected::Plain);
-        };
-        let found = self.open(object_ref, value.to_str().ok(), sealed_len).await;
-        if found.as_ref().is_err_and(|error| error.code() == S3Error::not_authentic().code()) {
-            self.metrics.authentication.fetch_add(1, Relaxed);
         }
-        let (header, key, opener, content_len) = found?;
-        let entity_tag = headers::text(response, ETAG).map(str::to_owned);
-        let md5 = None;
-        let mut object =
-            SealedObject { header, key, content_len, sealed_len, entity_tag, md5, opener };
-        if self.rule(object_ref.bucket).entity_tags == EntityTags::Md5 {
-            object.md5 = object.open_md5(response).map_err(|_| self.metrics.not_authentic())?;
+        match self.open_by_copy(object_ref, response, sealed_len).await {
+            Ok(Some(found)) => Ok(sealed(found, response, sealed_len, true)),
+            Ok(None) if value.is_none() => self.plain(object_ref),
+            Err(error) if !is_not_authentic(&error) => Err(error),
+            Err(_) if value.is_none() => {
+                self.metrics.authentication.fetch_add(1, Relaxed);
+                Err(S3Error::header_missing())
+            }
+            Ok(None) | Err(_) => Err(self.metrics.not_authentic()),
         }
-        Ok(Inspected::Sealed(object))
+    }
+
+    /// Decides about an object that was never sealed.
+    fn plain(&self, object_ref: &ObjectRef<'_>) -> Result<Inspected, S3Error> {
+        if self.rule(object_ref.bucket).plaintext == Plaintext::Forbid {
+            self.metrics.plaintext.fetch_add(1, Relaxed);
+            return Err(S3Error::plaintext());
+        }
+        Ok(Inspected::Plain)
     }
 
     async fn open(
         &self,
         object_ref: &ObjectRef<'_>,
-        header: Option<&str>,
+        header: Option<Header>,
         sealed_len: u64,
-    ) -> Result<(Header, ContentKey, Option<Box<WholeOpener>>, u64), S3Error> {
-        let header = header.and_then(|text| Header::parse(text).ok());
+    ) -> Result<Found, S3Error> {
         let header = header.ok_or_else(S3Error::not_authentic)?;
         if sealed_len == 0 {
             let key = self.unwrap_key(&header, object_ref.place()?).await?;
@@ -146,6 +176,39 @@ impl Proxy {
         };
         let opener = opener.map_err(|_| S3Error::not_authentic())?;
         Ok((header, key, opener, content_len))
+    }
+
+    /// Opens an object by the copy of its header. Returns `None` if it has none.
+    ///
+    /// # Errors
+    /// `ObjectNotAuthentic` if the copy does not open here, [`changed`] if the object was replaced
+    /// since its headers were seen.
+    async fn open_by_copy(
+        &self,
+        object_ref: &ObjectRef<'_>,
+        seen: &HeaderMap,
+        sealed_len: u64,
+    ) -> Result<Option<Found>, S3Error> {
+        if size::plaintext_len(sealed_len).is_none() {
+            return Ok(None);
+        }
+        let mut headers = HeaderMap::new();
+        let range = format!("bytes=-{}", size::HEADER_COPY_LEN);
+        headers::insert(&mut headers, RANGE, &range)?;
+        pin(&mut headers, seen)?;
+        let target = object_ref.target();
+        let response = self.ask(object_ref.signer, &Method::GET, &target, headers).await;
+        let response = response.map_err(changed_if_pinned)?;
+        if response.status() != StatusCode::PARTIAL_CONTENT {
+            return Err(S3Error::bad_gateway("the backend returned a whole object for a range"));
+        }
+        let end = forward::read(response.into_body(), size::HEADER_COPY_LEN).await?;
+        if !Header::has_copy(&end) {
+            return Ok(None);
+        }
+        let found = self.open(object_ref, Header::parse_copy(&end).ok(), sealed_len).await?;
+        self.metrics.headers_missing.fetch_add(1, Relaxed);
+        Ok(Some(found))
     }
 
     /// Reads and authenticates the record at the end of the object.
@@ -263,26 +326,63 @@ impl SealedObject {
         self.header.form() == Form::Multipart
     }
 
-    /// Opens the sealed MD5 of the object, if it has one. `response` are the headers with which the
-    /// object was examined.
+    /// Opens the sealed metadata. `seen` are the headers with which the object was examined.
     ///
     /// # Errors
-    /// [`AuthenticationFailed`] if the MD5 does not authenticate.
-    pub(crate) fn open_md5(
+    /// `ObjectNotAuthentic` if they are missing or do not authenticate. An object that was opened
+    /// by the copy of its header may have lost them.
+    pub(crate) fn sealed_metadata(
         &self,
-        response: &HeaderMap,
-    ) -> Result<Option<[u8; 16]>, AuthenticationFailed> {
-        let Some(value) = response.get(headers::OBJECT_MD5) else { return Ok(None) };
-        let text = value.to_str().map_err(|_| AuthenticationFailed)?;
-        content_md5::open(&self.header, &self.key, text).map(Some)
+        seen: &HeaderMap,
+    ) -> Result<Option<UserMetadata>, S3Error> {
+        if !self.header.has_sealed_metadata() {
+            return Ok(None);
+        }
+        let text = headers::text(seen, headers::SEALED_METADATA);
+        let metadata =
+            text.and_then(|text| user_metadata::open(&self.header, &self.key, text).ok());
+        match metadata {
+            None if !self.is_by_copy => Err(S3Error::not_authentic()),
+            metadata => Ok(metadata),
+        }
+    }
+
+    /// Puts the sealed content headers and user metadata in the place of those that the backend
+    /// returned. An object whose metadata were sealed and are lost has none.
+    ///
+    /// # Errors
+    /// The same errors as [`sealed_metadata`](Self::sealed_metadata).
+    pub(crate) fn restore_metadata(
+        &self,
+        seen: &HeaderMap,
+        headers: &mut HeaderMap,
+    ) -> Result<(), S3Error> {
+        if !self.header.has_sealed_metadata() {
+            return Ok(());
+        }
+        let metadata = self.sealed_metadata(seen)?.unwrap_or_default();
+        headers::remove(headers, |name| {
+            let name = name.as_str();
+            name.starts_with(USER_METADATA) || CONTENT_HEADERS.contains(&name)
+        });
+        let user = metadata.iter().map(|(name, value)| (format!("{USER_METADATA}{name}"), value));
+        let content = metadata.headers().map(|(name, value)| (name.to_owned(), value));
+        for (name, value) in user.chain(content) {
+            if let (Ok(name), Ok(value)) =
+                (name.parse::<HeaderName>(), HeaderValue::from_bytes(value))
+            {
+                headers.insert(name, value);
+            }
+        }
+        // S3 has this type for an object without one.
+        let default = HeaderValue::from_static("binary/octet-stream");
+        headers.entry(CONTENT_TYPE).or_insert(default);
+        Ok(())
     }
 
     /// Returns the entity tag that clients see, if the object has one.
     pub(crate) fn client_tag(&self) -> Option<String> {
-        match &self.md5 {
-            Some(md5) => Some(entity_tag::of_md5(md5)),
-            None => self.entity_tag.as_deref().map(entity_tag::to_client),
-        }
+        self.entity_tag.as_deref().map(entity_tag::to_client)
     }
 }
 

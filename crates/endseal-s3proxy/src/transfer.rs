@@ -14,7 +14,7 @@ mod request_body;
 mod sealing_body;
 mod shared_buffer;
 
-pub(crate) use content::{Content, ContentSource, held, whole};
+pub(crate) use content::{Content, ContentSource, whole};
 pub(crate) use form_file::{FormFile, find};
 pub(crate) use framed::{Framed, TRAILER, checksum_of};
 pub(crate) use leftover::Leftover;

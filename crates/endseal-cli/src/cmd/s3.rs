@@ -5,6 +5,7 @@ mod configuration;
 mod key;
 mod names;
 mod problems;
+mod recover;
 mod rewrap;
 mod scrub;
 mod serve;
@@ -29,6 +30,7 @@ enum Command {
     Key(key::Args),
     Names(names::Args),
     Rewrap(rewrap::Args),
+    Recover(recover::Args),
     Scrub(scrub::Args),
     Clean(clean::Args),
 }
@@ -39,6 +41,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Key(args) => key::run(args, ctx),
         Command::Names(args) => names::run(args),
         Command::Rewrap(args) => rewrap::run(args, ctx),
+        Command::Recover(args) => recover::run(args, ctx),
         Command::Scrub(args) => scrub::run(args, ctx),
         Command::Clean(args) => clean::run(args, ctx),
     }

@@ -69,7 +69,7 @@ const GROUPS: [&str; 14] = [
     "session group members",
 ];
 const NETWORK: [&str; 6] = ["peers add", "peers remove", "peers list", "listen", "send", "ping"];
-const S3: [&str; 9] = [
+const S3: [&str; 10] = [
     "s3 serve",
     "s3 key new",
     "s3 key rotate",
@@ -77,6 +77,7 @@ const S3: [&str; 9] = [
     "s3 key remove",
     "s3 names init",
     "s3 rewrap",
+    "s3 recover",
     "s3 scrub",
     "s3 clean",
 ];
@@ -644,10 +645,13 @@ fn fields_of_the_s3_proxy_are_documented() {
     s3(&["key", "list", "ring.key"], 0);
     s3(&["key", "remove", "ring.key", keys["keys"][0]["id"].as_str().unwrap()], 0);
     s3(&["names", "init", "names.secret"], 0);
-    for command in ["rewrap", "scrub", "clean"] {
+    for command in ["rewrap", "recover", "scrub", "clean"] {
         s3(&[command, "--config", "s3.toml"], 0);
         s3(&[command, "--config", "s3.toml", "--bucket", "missing"], 1);
     }
+    fs::create_dir(scratch.folder().join("copy")).unwrap();
+    scratch.write("copy/plain", "not sealed");
+    s3(&["recover", "copy", "--bucket", "b", "--to", "opened", "--config", "s3.toml"], 1);
     let mut serve = program();
     serve.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml", "--json"]);
     let mut child = serve.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap();

@@ -115,12 +115,12 @@ labels! {
     S3_RECORD = "endseal/s3-object@v1 record";
     /// S3 object: context of the chunks of user metadata.
     S3_METADATA = "endseal/s3-object@v1 metadata";
-    /// S3 object: context of the MD5 of the content.
-    S3_MD5 = "endseal/s3-object@v1 md5";
     /// S3 object: context of the backend's upload id.
     S3_UPLOAD = "endseal/s3-object@v1 upload";
     /// S3 object: context of the commitment of a multipart object.
     S3_MULTIPART = "endseal/s3-object@v1 multipart";
+    /// S3 object: context of the commitment to the place of an object.
+    S3_PLACE = "endseal/s3-object@v1 place";
     /// S3 object: additional data of the wrapped content key.
     S3_WRAP = "endseal/s3-object@v1 wrap";
     /// S3 object: where a parked part lies, from the backend's upload id.

@@ -11,8 +11,6 @@ use endseal_testing::{Vector, hex};
 
 #[path = "object/header.rs"]
 mod header;
-#[path = "object/md5.rs"]
-mod md5;
 #[path = "object/metadata.rs"]
 mod metadata;
 #[path = "object/multipart.rs"]
@@ -40,7 +38,6 @@ pub(crate) fn write(dir: &Path) {
     header::write(dir);
     multipart::write(dir);
     metadata::write(dir);
-    md5::write(dir);
     upload_id::write(dir);
     names::write(dir);
     name_secret::write(dir);
@@ -57,7 +54,8 @@ const KEY: &str = "folder/key";
 const HEADER_SALT: [u8; 24] = [0x51; 24];
 const TAIL_SALT: [u8; 24] = [0x7a; 24];
 const METADATA_SALT: [u8; 24] = [0x3d; 24];
-const MD5_SALT: [u8; 24] = [0x5e; 24];
+/// Length of the copy of the header at the end of an object.
+const COPY: usize = 689;
 const MIN: u64 = 5 << 20;
 
 fn base64(bytes: &[u8]) -> String {
@@ -102,13 +100,32 @@ fn place(binding: u8, bucket: &str, key: &str) -> Vec<u8> {
     out
 }
 
-/// Returns `nonce (12) || AES-256-GCM || tag`, with the object's bucket and key as additional data.
-fn wrapped(binding: u8) -> Vec<u8> {
+/// Returns `nonce (12) || AES-256-GCM || tag` of the content key.
+fn wrapped() -> Vec<u8> {
     let nonce = [0x9e; 12];
-    let aad = context("wrap", &place(binding, BUCKET, KEY));
+    let aad = context("wrap", &[]);
     let aead = Aes256Gcm::new(&WRAPPING_KEY.into());
     let payload = Payload { msg: &CONTENT_KEY, aad: &aad };
     [&nonce[..], &aead.encrypt(&nonce.into(), payload).unwrap()].concat()
+}
+
+/// Returns the context of the tag that binds an object to its place.
+fn place_context(binding: u8) -> Vec<u8> {
+    context("place", &[&[0][..], &place(binding, BUCKET, KEY)].concat())
+}
+
+/// Returns the copy of a header at the end of an object.
+fn header_copy(header: &[u8]) -> Vec<u8> {
+    let mut out = header.to_vec();
+    out.resize(679, 0);
+    out.extend(u16::try_from(header.len()).unwrap().to_be_bytes());
+    out.extend(b"endseal\x01");
+    out
+}
+
+/// Returns an object with another copy of a header at its end.
+fn with_copy(object: &[u8], copy: &[u8]) -> Vec<u8> {
+    [&object[..object.len() - COPY], copy].concat()
 }
 
 /// Returns the header of a whole object with that length, or of a multipart object.
@@ -119,12 +136,14 @@ fn header(form: u8, binding: u8, plaintext_len: u64) -> Vec<u8> {
     };
     let source = KeySource::new(&key(&CONTENT_KEY));
     let (_, commitment) = hazmat::seal_keys(&source, &HEADER_SALT, &context);
-    let wrapped = wrapped(binding);
+    let (_, place_tag) = hazmat::seal_keys(&source, &HEADER_SALT, &place_context(binding));
+    let wrapped = wrapped();
     [
-        &[1, form, binding][..],
+        &[1, form, binding, 0][..],
         &plaintext_len.to_be_bytes(),
         &HEADER_SALT,
         &commitment,
+        &place_tag,
         &[u8::try_from(KEY_ID.len()).unwrap()],
         KEY_ID.as_bytes(),
         &u16::try_from(wrapped.len()).unwrap().to_be_bytes(),
@@ -144,24 +163,42 @@ fn entry(number: u16, len: u64, salt: &[u8; 24]) -> Vec<u8> {
 
 fn sealed_len(plaintext_len: u64) -> u64 {
     let slots = (plaintext_len / MIN + 1).min(10_000);
-    plaintext_len + 16 * (plaintext_len / 16_384 + 1) + 92 + 80 * slots
+    plaintext_len + 16 * (plaintext_len / 16_384 + 1) + 92 + 80 * slots + COPY as u64
 }
 
 /// Returns the tail that follows `body_len` bytes of an object of T(`plaintext_len`) bytes.
 fn tail(form: u8, plaintext_len: u64, body_len: usize, record: &[u8]) -> Vec<u8> {
-    let sealed = salted(&TAIL_SALT, &context("record", &[form]), record);
+    let header = header(form, 2, if form == 1 { plaintext_len } else { 0 });
+    tail_with(&header, (form, plaintext_len), body_len, record)
+}
+
+/// Returns the tail with the copy of a header.
+fn tail_with(
+    header: &[u8],
+    (form, plaintext_len): (u8, u64),
+    body_len: usize,
+    record: &[u8],
+) -> Vec<u8> {
+    let context = context("record", &[&[form], header].concat());
+    let sealed = salted(&TAIL_SALT, &context, record);
     let total = usize::try_from(sealed_len(plaintext_len)).unwrap();
-    let mut out = vec![0; total - body_len - sealed.len() - 4];
+    let mut out = vec![0; total - body_len - sealed.len() - 4 - COPY];
     out.extend(&sealed);
     out.extend(u32::try_from(sealed.len()).unwrap().to_be_bytes());
+    out.extend(header_copy(header));
     out
 }
 
 /// Returns the body and the tail of a whole object.
 fn whole_object(plaintext_len: u64, record: &[u8]) -> Vec<u8> {
+    whole_object_with(&header(1, 2, plaintext_len), plaintext_len, record)
+}
+
+/// Returns the body and the tail of a whole object, with the copy of a header.
+fn whole_object_with(header: &[u8], plaintext_len: u64, record: &[u8]) -> Vec<u8> {
     let context = context("body", &plaintext_len.to_be_bytes());
     let body = chunks(&HEADER_SALT, &context, &pattern(0, plaintext_len));
-    let tail = tail(1, plaintext_len, body.len(), record);
+    let tail = tail_with(header, (1, plaintext_len), body.len(), record);
     [body, tail].concat()
 }
 

@@ -10,7 +10,7 @@ use crate::chunks::Taken;
 use crate::form::Form;
 use crate::header::Header;
 use crate::record::Record;
-use crate::size::{SHORT_TAIL, SHORT_TAIL_LEN, sealed_len, tail_len_max};
+use crate::size::{HEADER_COPY_LEN, SHORT_TAIL, SHORT_TAIL_LEN, sealed_len, tail_len_max};
 use crate::tail::{self, record_context};
 use crate::{AuthenticationFailed, ContentKey};
 
@@ -24,6 +24,7 @@ use crate::{AuthenticationFailed, ContentKey};
 pub struct WholeOpener {
     keys: ChunkKeys,
     source: KeySource,
+    header: Header,
     plaintext_len: u64,
     state: State,
 }
@@ -38,7 +39,7 @@ enum State {
         left: u64,
         last: Zeroizing<Vec<u8>>,
     },
-    /// Salt, record and `length` are next.
+    /// Salt, record, `length` and the copy of the header are next.
     Record {
         last: Zeroizing<Vec<u8>>,
     },
@@ -60,7 +61,8 @@ impl WholeOpener {
         let plaintext_len = header.plaintext_len().ok_or(AuthenticationFailed)?;
         let source = KeySource::new(key);
         let keys = header.keys(&source)?;
-        Ok(Self { keys, source, plaintext_len, state: State::Chunks { index: 0 } })
+        let (header, state) = (header.clone(), State::Chunks { index: 0 });
+        Ok(Self { keys, source, header, plaintext_len, state })
     }
 
     /// The length that the object must have. The caller compares it with what the backend says
@@ -156,7 +158,8 @@ impl WholeOpener {
                     taken.sealed = chunk.end;
                     let mut last = Zeroizing::new(vec![0; len]);
                     self.keys.open_chunk(*index, &buffer[chunk], &mut last)?;
-                    let left = tail_len_max(self.plaintext_len) - SHORT_TAIL;
+                    let behind = SHORT_TAIL + HEADER_COPY_LEN as u64;
+                    let left = tail_len_max(self.plaintext_len) - behind;
                     self.state = State::Pad { left, last };
                 }
                 State::Pad { left, last } => {
@@ -174,13 +177,16 @@ impl WholeOpener {
                     self.state = State::Record { last: core::mem::take(last) };
                 }
                 State::Record { last } => {
-                    let Some(frame) = taken.next(buffer, SHORT_TAIL_LEN) else { return Ok(taken) };
-                    taken.sealed = frame.end;
+                    let len = SHORT_TAIL_LEN + HEADER_COPY_LEN;
+                    let Some(rest) = taken.next(buffer, len) else { return Ok(taken) };
+                    taken.sealed = rest.end;
+                    let rest = &buffer[rest];
+                    let copy = self.header.same_object(rest)?;
+                    let context = record_context(Form::Whole, &copy);
                     let source = &self.source;
-                    let keys = |salt: &[u8; SALT_LEN]| {
-                        hazmat::uncommitted_keys(source, salt, &record_context(Form::Whole))
-                    };
-                    let record = tail::open_frame(keys, Form::Whole, 0, &buffer[frame])?;
+                    let keys =
+                        |salt: &[u8; SALT_LEN]| hazmat::uncommitted_keys(source, salt, &context);
+                    let record = tail::open_frame(keys, Form::Whole, 0, &rest[..SHORT_TAIL_LEN])?;
                     if record.plaintext_len() != self.plaintext_len {
                         return Err(AuthenticationFailed);
                     }

@@ -4,7 +4,7 @@ use super::*;
 fn formula(plaintext: u64) -> u64 {
     let chunks = plaintext / 16_384 + 1;
     let slots = (plaintext / 5_242_880 + 1).min(10_000);
-    plaintext + 16 * chunks + 92 + 80 * slots
+    plaintext + 16 * chunks + 92 + 80 * slots + 689
 }
 
 /// Edges of chunks and slots, the limits, and a few thousand others over all magnitudes.

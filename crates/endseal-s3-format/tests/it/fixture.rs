@@ -7,10 +7,12 @@ use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{KeySource, SliceSealer, chunks_len};
 use endseal_s3_format::ContentChecksum;
 use endseal_s3_format::{
-    AuthenticationFailed, Binding, ContentKey, Entry, Form, Header, PartNumber, PartSealer,
-    RangePlan, Record, Taken, WholeOpener, size,
+    AuthenticationFailed, Binding, Bound, ContentKey, Entry, Form, Header, PartNumber, PartSealer,
+    Place, RangePlan, Record, Taken, WholeOpener, size,
 };
 use endseal_testing::SplitMix64;
+
+use crate::header::base64_decode;
 
 /// Repeatable random choices, which can also be a source of randomness.
 pub(crate) struct Seeded(SplitMix64);
@@ -62,6 +64,16 @@ impl Random for Breaks {
     }
 }
 
+/// The place of all objects here, with a binding.
+pub(crate) fn at(binding: Binding) -> Bound<'static> {
+    Bound { place: here(), binding, has_sealed_metadata: false }
+}
+
+/// The place of all objects here.
+pub(crate) fn here() -> Place<'static> {
+    Place::new("bucket", "folder/key").unwrap()
+}
+
 pub(crate) fn key(n: u8) -> ContentKey {
     ContentKey::from_bytes(&[n; 32])
 }
@@ -94,7 +106,7 @@ impl Whole {
         let (key, content) = (key(n), data(n.into(), len));
         let mut random = Seeded::new(u64::from(n) << 32 | len);
         let (header, mut sealer) =
-            Header::whole(&key, len, Binding::Key, "k", b"wrapped", &mut random).unwrap();
+            Header::whole(&key, len, &at(Binding::Key), ("k", b"wrapped"), &mut random).unwrap();
         let mut object = BytesMut::new();
         sealer.push(&content, &mut object).unwrap();
         sealer.finish(checksum, &mut object).unwrap();
@@ -202,7 +214,8 @@ impl Multipart {
     pub(crate) fn new(parts: &[(u16, u64)], bound: impl Fn(u16) -> bool) -> Self {
         let key = key(2);
         let mut random = Seeded::new(parts.len() as u64);
-        let header = Header::multipart(&key, Binding::Key, "k", b"wrapped", &mut random).unwrap();
+        let header =
+            Header::multipart(&key, &at(Binding::Key), ("k", b"wrapped"), &mut random).unwrap();
         let (mut content, mut sealed, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         for (number, len) in parts {
             let (part, salt) = seal_part(&key, *number, &data((*number).into(), *len), &mut random);
@@ -216,7 +229,7 @@ impl Multipart {
         }
         let record = Record::multipart(entries, None, false).unwrap();
         let mut tail = BytesMut::new();
-        record.seal_tail(&key, &mut random, &mut tail).unwrap();
+        record.seal_tail(&header, &key, &mut random, &mut tail).unwrap();
         Self { header, key, content, parts: sealed, record, tail: tail.to_vec() }
     }
 
@@ -313,6 +326,7 @@ pub(crate) fn seal_message(key: &ContentKey, context: &[u8], message: &[u8]) -> 
 /// Seals a tail for an object with `body_len` bytes before it and the length T(`plaintext_len`),
 /// around a record that need not follow the rules.
 pub(crate) fn seal_tail(
+    header: &Header,
     key: &ContentKey,
     form: Form,
     plaintext_len: u64,
@@ -320,12 +334,14 @@ pub(crate) fn seal_tail(
     record: &[u8],
 ) -> Vec<u8> {
     let form = if form == Form::Whole { 1 } else { 2 };
-    let context = [&b"endseal/s3-object@v1 record"[..], &[form]].concat();
+    let copy = base64_decode(&header.encode());
+    let context = [&b"endseal/s3-object@v1 record"[..], &[form], &copy].concat();
     let sealed = seal_message(key, &context, record);
     let tail = (size::sealed_len(plaintext_len).unwrap() - body_len) as usize;
-    let mut out = vec![0; tail - sealed.len() - 4];
+    let mut out = vec![0; tail - sealed.len() - 4 - size::HEADER_COPY_LEN];
     out.extend(&sealed);
     out.extend((sealed.len() as u32).to_be_bytes());
+    out.extend(header.to_copy());
     out
 }
 

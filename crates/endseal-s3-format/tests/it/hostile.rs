@@ -6,7 +6,7 @@ use endseal_s3_format::{
     Binding, Form, Header, Place, Record, UploadId, entity_tag, size, user_metadata,
 };
 
-use crate::fixture::{Multipart, Seeded, Whole, key, open_whole, seal_tail};
+use crate::fixture::{Multipart, Seeded, Whole, at, key, open_whole, seal_tail};
 use crate::header::{base64_decode, base64_encode};
 
 const ROUNDS: usize = 30_000;
@@ -15,7 +15,8 @@ const ROUNDS: usize = 30_000;
 fn headers_and_upload_ids() {
     let mut random = Seeded::new(11);
     let place = Place::new("bucket", "key").unwrap();
-    let header = Header::multipart(&key(1), Binding::Key, "k", b"wrapped", &mut random).unwrap();
+    let header =
+        Header::multipart(&key(1), &at(Binding::Key), ("k", b"wrapped"), &mut random).unwrap();
     let id = UploadId::seal(&header, &key(1), &place, "backend", &mut random).unwrap();
     let (bytes, id_bytes) = (base64_decode(&header.encode()), base64_decode(&id));
     let mut parsed = 0;
@@ -81,11 +82,12 @@ fn records() {
         if mutant.len() > 104 {
             continue;
         }
-        let tail = seal_tail(&made.key, Form::Multipart, 500, body.len() as u64, &mutant);
+        let tail =
+            seal_tail(&made.header, &made.key, Form::Multipart, 500, body.len() as u64, &mutant);
         let total = (body.len() + tail.len()) as u64;
         if let Ok(record) = Record::open_tail(&made.header, &made.key, total, &tail) {
             let mut again = BytesMut::new();
-            record.seal_tail(&made.key, &mut Fixed, &mut again).unwrap();
+            record.seal_tail(&made.header, &made.key, &mut Fixed, &mut again).unwrap();
             assert!(again == tail, "one encoding of one meaning");
             assert_eq!(record.plaintext_len(), 500);
             opened += 1;

@@ -6,7 +6,7 @@ use endseal_s3_format::{
 };
 
 use crate::fixture::{
-    Broken, Multipart, Seeded, data, key, open_range, open_record, push_all, seal_part,
+    Broken, Multipart, Seeded, Whole, at, data, key, open_range, open_record, push_all, seal_part,
 };
 
 const MIN: u64 = size::MIN_PART;
@@ -214,7 +214,7 @@ fn an_older_record_is_refused() {
     entries[1].salt = Some(salt);
     let newer = Record::multipart(entries, None, false).unwrap();
     let mut tail = BytesMut::new();
-    newer.seal_tail(&made.key, &mut random, &mut tail).unwrap();
+    newer.seal_tail(&made.header, &made.key, &mut random, &mut tail).unwrap();
     let object = |part: &[u8], tail: &[u8]| [&made.parts[0][..], part, tail].concat();
     let opened = open_record(&made.header, &made.key, &object(&replaced, &tail));
     assert_eq!(opened.as_ref(), Ok(&newer));
@@ -230,12 +230,14 @@ fn another_key_or_header_opens_no_record() {
     let made = Multipart::new(&[(1, 300)], |_| true);
     let object = made.object();
     assert_eq!(open_record(&made.header, &key(3), &object), Err(AuthenticationFailed));
-    let other = Header::multipart(&key(3), Binding::None, "k", b"w", &mut Seeded::new(5)).unwrap();
+    let other =
+        Header::multipart(&key(3), &at(Binding::None), ("k", b"w"), &mut Seeded::new(5)).unwrap();
     assert_eq!(open_record(&other, &made.key, &object), Err(AuthenticationFailed));
     assert_eq!(open_record(&other, &key(3), &object), Err(AuthenticationFailed));
     // The key is right, but it commits to a whole object.
     let (whole, _) =
-        Header::whole(&made.key, 300, Binding::None, "k", b"w", &mut Seeded::new(6)).unwrap();
+        Header::whole(&made.key, 300, &at(Binding::None), ("k", b"w"), &mut Seeded::new(6))
+            .unwrap();
     assert_eq!(open_record(&whole, &made.key, &object), Err(AuthenticationFailed));
 }
 
@@ -263,7 +265,8 @@ fn other_content_than_announced_is_not_sealed() {
     let broken = PartSealer::new(&key(2), number, 5, &mut Broken).err();
     assert_eq!(broken, Some(SealError::Random));
     let record = Record::whole(5, None).unwrap();
-    assert_eq!(record.seal_tail(&key(2), &mut Broken, &mut out), Err(SealError::Random));
+    let header = Whole::new(5).header;
+    assert_eq!(record.seal_tail(&header, &key(2), &mut Broken, &mut out), Err(SealError::Random));
 }
 
 /// 10,000 parts: the tail is sealed without the 50 GB before it.
@@ -279,15 +282,16 @@ fn ten_thousand_parts_have_a_tail() {
         let content = 9_999 * MIN + last;
         assert_eq!(record.plaintext_len(), content);
         let header =
-            Header::multipart(&key(2), Binding::None, "k", b"w", &mut Seeded::new(1)).unwrap();
+            Header::multipart(&key(2), &at(Binding::None), ("k", b"w"), &mut Seeded::new(1))
+                .unwrap();
         let mut tail = BytesMut::new();
-        record.seal_tail(&key(2), &mut Seeded::new(2), &mut tail).unwrap();
+        record.seal_tail(&header, &key(2), &mut Seeded::new(2), &mut tail).unwrap();
         let total = record.body_len() + tail.len() as u64;
         assert_eq!(size::sealed_len(content), Some(total));
         assert!(tail.len() as u64 <= size::tail_len_max(content));
         assert_eq!(Record::open_tail(&header, &key(2), total, &tail).as_ref(), Ok(&record));
         // The last byte of the pad, and the first one.
-        for at in [0, tail.len() - 320_048 - 24 - 20 * 16 - 4 - 1] {
+        for at in [0, tail.len() - size::HEADER_COPY_LEN - 320_048 - 24 - 20 * 16 - 4 - 1] {
             tail[at] = 1;
             assert_eq!(
                 Record::open_tail(&header, &key(2), total, &tail),
@@ -311,7 +315,7 @@ fn a_record_of_other_lengths_than_the_parts_is_refused() {
     let record = Record::multipart(entries, None, false).unwrap();
     assert_eq!(record.body_len(), made.record.body_len());
     let mut tail = BytesMut::new();
-    record.seal_tail(&made.key, &mut Seeded::new(5), &mut tail).unwrap();
+    record.seal_tail(&made.header, &made.key, &mut Seeded::new(5), &mut tail).unwrap();
     let object = [made.parts.concat(), tail.to_vec()].concat();
     let opened = open_record(&made.header, &made.key, &object).unwrap();
     let range = 0..opened.plaintext_len();

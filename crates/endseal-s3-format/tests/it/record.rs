@@ -55,7 +55,9 @@ fn composite_checksums_are_kept() {
         let entries = made.record.entries().to_vec();
         let record = Record::multipart(entries, checksum, composite).unwrap();
         let mut tail = bytes::BytesMut::new();
-        record.seal_tail(&made.key, &mut crate::fixture::Seeded::new(4), &mut tail).unwrap();
+        record
+            .seal_tail(&made.header, &made.key, &mut crate::fixture::Seeded::new(4), &mut tail)
+            .unwrap();
         let object = [made.parts.concat(), tail.to_vec()].concat();
         let read = open_record(&made.header, &made.key, &object).unwrap();
         assert_eq!((read.checksum(), read.is_composite()), (checksum.as_ref(), composite));
@@ -74,7 +76,8 @@ fn records_that_break_a_rule_are_refused() {
     let body = made.parts.concat();
     let good = good_record(&made.parts[0][..24]);
     let open = |record: &[u8]| {
-        let tail = seal_tail(&made.key, Form::Multipart, 300, body.len() as u64, record);
+        let tail =
+            seal_tail(&made.header, &made.key, Form::Multipart, 300, body.len() as u64, record);
         made.open(&[&body[..], &tail].concat())
     };
     assert_eq!(open(&good).as_ref(), Ok(&made.record));
@@ -128,7 +131,14 @@ fn entries_that_break_a_rule_are_refused() {
             record.extend(&len.to_be_bytes()[2..]);
             record.extend([0; 24]);
         }
-        let tail = seal_tail(&made.key, Form::Multipart, 2 * MIN, body.len() as u64, &record);
+        let tail = seal_tail(
+            &made.header,
+            &made.key,
+            Form::Multipart,
+            2 * MIN,
+            body.len() as u64,
+            &record,
+        );
         made.open(&[&body[..], &tail].concat())
     };
     assert!(open(&[(1, MIN), (2, MIN)]).is_ok());
@@ -155,7 +165,9 @@ fn a_record_of_the_other_form_is_refused() {
     let body = &whole.object[..316];
     let record = |form: u8| [&[1, form][..], &[0; 34], &[0; 4], &300_u64.to_be_bytes()].concat();
     let open = |context: Form, record: &[u8]| {
-        whole.open(&[body, &seal_tail(&whole.key, context, 300, 316, record)].concat())
+        whole.open(
+            &[body, &seal_tail(&whole.header, &whole.key, context, 300, 316, record)].concat(),
+        )
     };
     assert!(open(Form::Whole, &record(1)).is_ok());
     assert_eq!(open(Form::Whole, &record(2)), Err(AuthenticationFailed));
@@ -186,9 +198,9 @@ fn a_length_that_no_record_has_is_refused() {
     for length in lengths {
         let spoil = |object: &[u8], right: u32| {
             let mut object = object.to_vec();
-            let at = object.len() - 4;
-            assert_eq!(object[at..], right.to_be_bytes());
-            object[at..].copy_from_slice(&length.to_be_bytes());
+            let at = object.len() - size::HEADER_COPY_LEN - 4;
+            assert_eq!(object[at..at + 4], right.to_be_bytes());
+            object[at..at + 4].copy_from_slice(&length.to_be_bytes());
             (length != right).then_some(object)
         };
         if let Some(object) = spoil(&whole.object, 88) {

@@ -7,13 +7,12 @@ use aes_gcm::aead::{Aead as _, Payload};
 use aes_gcm::{Aes256Gcm, KeyInit as _};
 use bytes::BytesMut;
 use endseal_crypto::hash;
-use endseal_crypto::legacy_hash::Md5;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_s3_format::ContentChecksum;
 use endseal_s3_format::names::{NameSecret, Names};
 use endseal_s3_format::{
-    Binding, ContentKey, Form, Header, ParkedUpload, PartNumber, PartSealer, Place, RangePlan,
-    Receipt, Record, UploadId, content_md5, marker, parked_folder, parked_folder_of, parked_key,
+    Binding, Bound, ContentKey, Form, Header, ParkedUpload, PartNumber, PartSealer, Place,
+    RangePlan, Receipt, Record, UploadId, marker, parked_folder, parked_folder_of, parked_key,
     receipt_key, recorded_folder, recorded_folder_of, recorded_id_key, size, user_metadata,
 };
 use serde_json::Value;
@@ -58,7 +57,7 @@ fn every_vector() {
             expect => panic!("{name}: {expect}"),
         }
     }
-    assert!(successes >= 40 && failures >= 226, "{successes} {failures}");
+    assert!(successes >= 40 && failures >= 225, "{successes} {failures}");
 }
 
 #[test]
@@ -95,12 +94,6 @@ fn pattern(start: u64, len: u64) -> Vec<u8> {
     (start..start + len).map(|i| (i % 251) as u8).collect()
 }
 
-fn md5_of(content: &[u8]) -> [u8; 16] {
-    let mut md5 = Md5::new();
-    md5.update(content);
-    md5.finish()
-}
-
 /// A random source that returns the given salts.
 struct Script(Vec<[u8; 24]>);
 
@@ -125,12 +118,16 @@ fn unwrap_key(test: &Value, header: &Header) -> Option<ContentKey> {
         1 => Binding::Bucket,
         _ => Binding::Key,
     };
-    let aad = header.unwrap_context(&place, demanded).ok()?;
-    assert_eq!(header.key_id(), "vector");
+    let aad = Header::wrap_context();
+    if header.key_id() != "vector" {
+        return None;
+    }
     let (nonce, msg) = header.wrapped_key().split_first_chunk::<12>()?;
     let aead = Aes256Gcm::new(&array(&test["wrapping-key"]).into());
-    let key = aead.decrypt(&(*nonce).into(), Payload { msg, aad: &aad }).ok()?;
-    Some(ContentKey::from_bytes(&key.try_into().ok()?))
+    let key = aead.decrypt(&(*nonce).into(), Payload { msg, aad }).ok()?;
+    let key = ContentKey::from_bytes(&key.try_into().ok()?);
+    header.verify_place(&key, &place, demanded).ok()?;
+    Some(key)
 }
 
 fn open_object(name: &str, test: &Value) -> Option<()> {
@@ -141,8 +138,6 @@ fn open_object(name: &str, test: &Value) -> Option<()> {
     let metadata = test.get("metadata").map(|metadata| metadata.as_str().unwrap());
     let metadata =
         metadata.map(|metadata| user_metadata::open(&header, &key, metadata)).transpose().ok()?;
-    let entry = test.get("md5-entry").map(|entry| entry.as_str().unwrap());
-    let md5 = entry.map(|entry| content_md5::open(&header, &key, entry)).transpose().ok()?;
     let (content, record) = match header.form() {
         _ if object.is_empty() => {
             (Vec::new(), marker::open(&header, &key, text(test, "key")).ok()?)
@@ -169,14 +164,16 @@ fn open_object(name: &str, test: &Value) -> Option<()> {
             let read = metadata.iter().map(|(name, value)| (name, str::from_utf8(value).ok()));
             assert!(read.eq(entries), "{name}");
         }
-        if let Some(md5) = md5 {
-            assert_eq!(md5.to_vec(), unhex(&test["md5"]), "{name}");
-            assert_eq!(md5, md5_of(&content), "{name}");
-        }
         if object.is_empty() {
             assert!(marker::is_marker(text(test, "key"), len), "{name}");
         } else {
-            seal_again(name, test, &key, &record, &object);
+            let copy = Header::parse_copy(&object).unwrap();
+            assert!(copy.is_of_same_object(&header), "{name}");
+            if copy == header {
+                seal_again(name, test, &key, &record, &object);
+            } else {
+                assert!(name.starts_with("copy-"), "{name}");
+            }
         }
     }
     Some(())
@@ -243,6 +240,9 @@ fn read_multipart(
 /// With the same salts, the sealers must write the same bytes.
 fn seal_again(name: &str, test: &Value, key: &ContentKey, record: &Record, object: &[u8]) {
     let read = Header::parse(text(test, "header")).unwrap();
+    let place = Place::new(text(test, "bucket"), text(test, "key")).unwrap();
+    let binding = read.binding();
+    let bound = Bound { place, binding, has_sealed_metadata: read.has_sealed_metadata() };
     let (id, wrapped) = (read.key_id(), read.wrapped_key());
     let header_salt = [0x51; 24];
     let tail_salt = [0x7a; 24];
@@ -251,21 +251,16 @@ fn seal_again(name: &str, test: &Value, key: &ContentKey, record: &Record, objec
         Some(len) => {
             let mut random = Script::new(&[header_salt, tail_salt]);
             let (header, mut sealer) =
-                Header::whole(key, len, read.binding(), id, wrapped, &mut random).unwrap();
-            if let Some(entry) = test.get("md5-entry") {
-                let md5 = md5_of(&pattern(0, len));
-                let sealed = sealer.seal_md5(&md5, &mut Script::new(&[[0x5e; 24]]));
-                assert_eq!(sealed.as_deref(), Ok(entry.as_str().unwrap()), "{name}");
-            }
+                Header::whole(key, len, &bound, (id, wrapped), &mut random).unwrap();
             sealer.push(&pattern(0, len), &mut out).unwrap();
             sealer.finish(record.checksum().copied(), &mut out).unwrap();
             header
         }
         None => {
             let mut random = Script::new(&[header_salt, tail_salt]);
-            let header = Header::multipart(key, read.binding(), id, wrapped, &mut random).unwrap();
+            let header = Header::multipart(key, &bound, (id, wrapped), &mut random).unwrap();
             out.extend_from_slice(&object[..record.body_len() as usize]);
-            record.seal_tail(key, &mut random, &mut out).unwrap();
+            record.seal_tail(&header, key, &mut random, &mut out).unwrap();
             header
         }
     };

@@ -124,17 +124,6 @@ impl Digests {
         Ok(())
     }
 
-    /// The MD5 that the content must have to be taken, if one was announced.
-    #[must_use]
-    pub fn expected_md5(&self) -> Option<[u8; 16]> {
-        self.md5.as_ref().and_then(|(_, expected)| *expected)
-    }
-
-    /// Computes the MD5 although the request does not announce one.
-    pub fn want_md5(&mut self) {
-        self.md5.get_or_insert_with(|| (Md5::new(), None));
-    }
-
     /// Expects the SHA-256 of `x-amz-content-sha256`.
     pub fn expect_content_sha256(&mut self, digest: [u8; 32]) {
         self.content_sha256 = Some(digest);

@@ -13,20 +13,19 @@ use std::sync::Arc;
 
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_kms::Wrapped;
-use endseal_s3_format::{self as object, ContentKey, Header, entity_tag};
+use endseal_s3_format::{ContentKey, Header, entity_tag};
 use endseal_s3_protocol::S3Error;
 use http::{HeaderMap, Method, StatusCode};
-use tokio::task::JoinSet;
 
 use super::ask::ask;
 use super::conditional::heeds_conditions;
 use super::copy::{Copied, Examined, NoCopy, beside};
 use super::fault::Fault;
-use super::pages::{List, Pages, buckets, client_key, versioning};
+use super::objects::{self, ListedObject};
+use super::pages::{buckets, versioning};
+use super::unfinished;
 use crate::context::Proxy;
-use crate::headers::{self, USER_METADATA};
-use crate::names::is_reserved;
-use crate::names::name_error;
+use crate::headers;
 use crate::sealed_object::{Inspected, ObjectRef, object_len};
 
 /// Options of [`rewrap()`].
@@ -37,6 +36,8 @@ pub struct Rewrap {
     pub bucket: Option<String>,
     /// Prefix of the keys to process, as clients name them.
     pub prefix: String,
+    /// Only restores headers that are missing in the metadata, or do not open there.
+    pub missing_only: bool,
     /// Reports what would be wrapped. Keys are unwrapped, but nothing is written.
     pub dry_run: bool,
     /// Also wraps keys at a server that ignores the condition of a copy. The caller MUST make sure
@@ -56,6 +57,7 @@ impl Default for Rewrap {
         Self {
             bucket: None,
             prefix: String::new(),
+            missing_only: false,
             dry_run: false,
             unconditional: false,
             jobs: 8,
@@ -78,8 +80,11 @@ pub enum Outcome {
         /// True if clients see another entity tag from now on. The backend computes a new one,
         /// which differs if the object was uploaded in parts.
         is_retagged: bool,
+        /// True if the object had no header in its metadata that opens, and was given one.
+        is_restored: bool,
     },
-    /// The content key was already wrapped under the newest key.
+    /// The content key was already wrapped under the newest key, or the header is there where only
+    /// missing ones are restored.
     Newest,
     /// The object is not sealed.
     Plaintext,
@@ -139,6 +144,13 @@ pub enum RewrapEvent<'a> {
         /// Result for the object.
         outcome: &'a Outcome,
     },
+    /// An upload has an older key and is not finished. Completed, it would have that key.
+    Unfinished {
+        /// Bucket of the upload.
+        bucket: &'a str,
+        /// Key of the object that the upload is to become.
+        key: &'a str,
+    },
     /// The list of a bucket could not be processed to its end.
     Failed {
         /// Name of the bucket.
@@ -162,6 +174,10 @@ pub struct RewrapReport {
     pub retagged: u64,
     /// Objects with the result [`Outcome::Rewrapped`].
     pub rewrapped: u64,
+    /// Those of them that had no header, and were given one.
+    pub restored: u64,
+    /// Unfinished uploads whose key is wrapped under an older one.
+    pub unfinished: u64,
     /// Objects with the result [`Outcome::Newest`].
     pub newest: u64,
     /// Objects with the result [`Outcome::Plaintext`].
@@ -178,17 +194,19 @@ pub struct RewrapReport {
 }
 
 impl RewrapReport {
-    /// Returns true if the current versions of all requested sealed objects have the newest key.
-    /// After a dry run, returns true if a real run would achieve this.
+    /// Returns true if the current versions of all requested sealed objects have the newest key,
+    /// and no unfinished upload has an older one. After a dry run, returns true if a real run would
+    /// achieve this.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        self.changed == 0 && self.skipped == 0 && self.failed == 0
+        self.changed == 0 && self.skipped == 0 && self.failed == 0 && self.unfinished == 0
     }
 
     fn count(&mut self, outcome: &Outcome) {
         let counter = match outcome {
-            Outcome::Rewrapped { is_retagged } => {
+            Outcome::Rewrapped { is_retagged, is_restored } => {
                 self.retagged += u64::from(*is_retagged);
+                self.restored += u64::from(*is_restored);
                 &mut self.rewrapped
             }
             Outcome::Newest => &mut self.newest,
@@ -263,56 +281,27 @@ impl Run<'_> {
             return Err(Fault::new(NO_CONDITIONS));
         }
         let wanted = self.options.prefix.as_str();
-        let names = self.proxy.names(bucket);
-        let folder = match &names {
-            Some(names) => names.seal_prefix(wanted).map_err(name_error)?.0,
-            None => wanted.to_owned(),
+        let (options, sample) = (self.options.clone(), Arc::clone(self.sample));
+        let work = |proxy: Arc<Proxy>, object: ListedObject| {
+            let (options, sample) = (options.clone(), Arc::clone(&sample));
+            let job = Job { proxy, options, sample, object, is_conditional };
+            async move { job.outcome().await.unwrap_or_else(Outcome::Failed) }
         };
-        let list = List::Objects { bucket, prefix: &folder, after: None };
-        let mut pages = Pages::of(self.proxy, list).await;
-        let mut jobs = JoinSet::new();
-        let mut tell = |done: Result<(String, Outcome), _>| {
-            // Jobs neither panic nor are aborted. If one did, the key of its object would be
-            // unknown here.
-            let (key, outcome) = done.unwrap_or_else(|_: tokio::task::JoinError| {
-                (
-                    String::new(),
-                    Outcome::Failed(Fault::new("processing of an object ended unexpectedly")),
-                )
-            });
+        objects::each(self.proxy, (bucket, wanted), self.options.jobs, work, |key, outcome| {
             report.count(&outcome);
-            on(RewrapEvent::Object { bucket, key: &key, outcome: &outcome });
-        };
-        let ended = loop {
-            let page = match pages.next().await {
-                Ok(Some(page)) => page,
-                Ok(None) => break Ok(()),
-                Err(fault) => break Err(fault),
-            };
-            for entry in page.into_iter().filter(|entry| !is_reserved(&entry.key)) {
-                let (key, is_stored) = client_key(names.as_deref(), &entry.key);
-                if !key.starts_with(wanted) {
-                    continue;
-                }
-                while jobs.len() >= self.options.jobs.max(1) {
-                    jobs.join_next().await.into_iter().for_each(&mut tell);
-                }
-                let job = Job {
-                    proxy: Arc::clone(self.proxy),
-                    options: self.options.clone(),
-                    sample: Arc::clone(self.sample),
-                    bucket: bucket.to_owned(),
-                    key,
-                    is_stored,
-                    is_conditional,
-                };
-                jobs.spawn(job.run());
-            }
-        };
-        while let Some(done) = jobs.join_next().await {
-            tell(done);
+            on(RewrapEvent::Object { bucket, key, outcome: &outcome });
+        })
+        .await?;
+        if self.options.missing_only {
+            return Ok(());
         }
-        ended
+        for key in unfinished::under_older_keys(self.proxy, bucket, self.sample).await? {
+            if key.starts_with(wanted) {
+                report.unfinished += 1;
+                on(RewrapEvent::Unfinished { bucket, key: &key });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -321,57 +310,57 @@ struct Job {
     proxy: Arc<Proxy>,
     options: Rewrap,
     sample: Arc<Wrapped>,
-    bucket: String,
-    key: String,
-    is_stored: bool,
+    object: ListedObject,
     is_conditional: bool,
 }
 
 impl Job {
-    async fn run(self) -> (String, Outcome) {
-        let outcome = self.outcome().await.unwrap_or_else(Outcome::Failed);
-        (self.key, outcome)
-    }
-
     async fn outcome(&self) -> Result<Outcome, Fault> {
         let proxy = &*self.proxy;
         let object_ref = ObjectRef {
             signer: proxy.own_signer(),
-            bucket: &self.bucket,
-            key: &self.key,
+            bucket: &self.object.bucket,
+            key: &self.object.key,
             version: None,
-            is_stored: self.is_stored,
+            is_stored: self.object.is_stored,
         };
         let head = match ask(proxy, &Method::HEAD, &object_ref.target(), HeaderMap::new()).await {
             Ok(head) => head,
             Err(fault) if fault.status() == StatusCode::NOT_FOUND => return Ok(Outcome::Gone),
             Err(fault) => return Err(fault),
         };
-        let name = format!("{USER_METADATA}{}", object::HEADER_METADATA);
-        if !head.headers().contains_key(&name) {
-            return Ok(Outcome::Plaintext);
+        let header = headers::text(head.headers(), headers::OBJECT_HEADER);
+        let header = header.and_then(|it| Header::parse(it).ok());
+        if header.is_some_and(|header| self.is_newest(&header)) && !self.options.missing_only {
+            return Ok(Outcome::Newest);
         }
-        let header = headers::text(head.headers(), &name).and_then(|it| Header::parse(it).ok());
-        if header.is_some_and(|header| self.is_newest(&header)) {
+        let sealed_len = object_len(&head)?;
+        let object = match proxy.examine(&object_ref, head.headers(), sealed_len).await {
+            Ok(Inspected::Sealed(object)) => object,
+            Ok(Inspected::Plain) => return Ok(Outcome::Plaintext),
+            Err(error) if error == S3Error::plaintext() => return Ok(Outcome::Plaintext),
+            Err(error) => return Err(error.into()),
+        };
+        if self.options.missing_only && !object.is_by_copy {
             return Ok(Outcome::Newest);
         }
         if head.headers().contains_key("x-amz-missing-meta") {
             return Ok(Outcome::Skipped(Skip::HiddenMetadata));
         }
-        let sealed_len = object_len(&head)?;
-        let Inspected::Sealed(object) =
-            proxy.examine(&object_ref, head.headers(), sealed_len).await?
-        else {
-            return Ok(Outcome::Plaintext);
-        };
+        let is_restored = object.is_by_copy;
         if self.options.dry_run {
-            return Ok(Outcome::Rewrapped { is_retagged: false });
+            return Ok(Outcome::Rewrapped { is_retagged: false, is_restored });
         }
         let old = object.entity_tag.as_deref();
         let old = old.ok_or_else(|| Fault::new("the server returned no entity tag"))?;
-        let binding = object.header.binding();
-        let header =
-            proxy.rewrap_bound(&object.header, &object.key, object_ref.place()?, binding).await?;
+        let metadata_lost = is_restored && object.sealed_metadata(head.headers())?.is_none();
+        let header = match metadata_lost {
+            true => {
+                let place = object_ref.place()?;
+                proxy.header_without_metadata(&object.header, &object.key, place).await?
+            }
+            false => proxy.rewrap(&object.header, &object.key).await?,
+        };
         let headers = match beside(head.headers(), &header) {
             Ok(headers) => headers,
             Err(error) if error.code() == S3Error::metadata_too_large().code() => {
@@ -381,9 +370,9 @@ impl Job {
         };
         let examined = Examined {
             proxy,
-            bucket: &self.bucket,
-            key: &self.key,
-            is_stored: self.is_stored,
+            bucket: &self.object.bucket,
+            key: &self.object.key,
+            is_stored: self.object.is_stored,
             entity_tag: old,
             sealed_len,
             is_conditional: self.is_conditional,
@@ -395,9 +384,8 @@ impl Job {
         match copied {
             Ok(Copied::Done(new)) => {
                 let [old, new] = [old, &new].map(|tag| entity_tag::to_client(tag.trim()));
-                let is_retagged =
-                    object.md5.is_none() && old.trim_matches('"') != new.trim_matches('"');
-                Ok(Outcome::Rewrapped { is_retagged })
+                let is_retagged = old.trim_matches('"') != new.trim_matches('"');
+                Ok(Outcome::Rewrapped { is_retagged, is_restored })
             }
             Ok(Copied::Changed) => Ok(Outcome::Changed),
             Ok(Copied::Gone) => Ok(Outcome::Gone),

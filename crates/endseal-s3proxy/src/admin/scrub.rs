@@ -1,13 +1,12 @@
 //! Reads all objects completely, so that damage is found while other copies still exist.
 //!
-//! The header, the record, every byte of the content, sealed user metadata and a sealed MD5 of each
-//! object are authenticated. Nothing is written.
+//! The header, the record, every byte of the content and sealed user metadata of each object are
+//! authenticated. Nothing is written.
 
 use core::future::poll_fn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use endseal_s3_format::user_metadata;
 use endseal_s3_protocol::S3Error;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::task::JoinSet;
@@ -15,7 +14,6 @@ use tokio::task::JoinSet;
 use super::fault::Fault;
 use super::pages::{List, Pages, buckets, client_key, versioning};
 use crate::context::Proxy;
-use crate::headers::SEALED_METADATA;
 use crate::names::{is_reserved, name_error};
 use crate::operations::open_range;
 use crate::sealed_object::{Inspected, ObjectRef, SealedObject, object_len};
@@ -62,6 +60,9 @@ pub struct Checkpoint {
 pub enum Scrubbed {
     /// The object is authentic. The value is the length of its content in bytes.
     Authentic(u64),
+    /// The object is authentic, but its header is missing in its metadata, or does not open there.
+    /// It was opened by the copy of the header.
+    HeaderMissing,
     /// The object is not sealed, and the rule of its bucket allows that.
     Plaintext,
     /// The object is not sealed, and the rule of its bucket forbids that. It lost its header, or
@@ -121,6 +122,8 @@ pub struct ScrubReport {
     pub plaintext: u64,
     /// Objects that were deleted meanwhile.
     pub gone: u64,
+    /// Objects that are authentic, but have no header in their metadata.
+    pub headers_missing: u64,
     /// Objects that do not authenticate, or that are not sealed where this is forbidden.
     pub not_authentic: u64,
     /// Objects that could not be read to their end, and buckets that were not processed to theirs.
@@ -128,11 +131,11 @@ pub struct ScrubReport {
 }
 
 impl ScrubReport {
-    /// Returns true if all requested objects were read and each is authentic, or plaintext where
-    /// this is allowed.
+    /// Returns true if all requested objects were read and each is authentic and has its header, or
+    /// is plaintext where this is allowed.
     #[must_use]
     pub const fn is_sound(&self) -> bool {
-        self.not_authentic == 0 && self.failed == 0
+        self.not_authentic == 0 && self.headers_missing == 0 && self.failed == 0
     }
 
     fn count(&mut self, outcome: &Scrubbed) {
@@ -141,6 +144,7 @@ impl ScrubReport {
                 self.bytes += bytes;
                 &mut self.authentic
             }
+            Scrubbed::HeaderMissing => &mut self.headers_missing,
             Scrubbed::Plaintext => &mut self.plaintext,
             Scrubbed::Gone => &mut self.gone,
             Scrubbed::Unsealed | Scrubbed::NotAuthentic => &mut self.not_authentic,
@@ -334,6 +338,7 @@ async fn read(
             continue;
         }
         return match error.code() {
+            _ if error == S3Error::header_missing() => Scrubbed::NotAuthentic,
             code if code == S3Error::plaintext().code() => Scrubbed::Unsealed,
             code if code == S3Error::not_authentic().code() => Scrubbed::NotAuthentic,
             _ => Scrubbed::Failed(error.into()),
@@ -363,25 +368,15 @@ async fn read_once(proxy: &Proxy, object_ref: &ObjectRef<'_>) -> Result<Scrubbed
     else {
         return Ok(Scrubbed::Plaintext);
     };
-    check_beside(proxy, response.headers(), &object)?;
+    object
+        .sealed_metadata(response.headers())
+        .inspect_err(|_| drop(proxy.metrics.not_authentic()))?;
     let opened = open(proxy, object_ref, response, &mut object).await?;
     let len = drain(opened).await?;
     if len != object.content_len {
         return Err(S3Error::not_authentic());
     }
-    Ok(Scrubbed::Authentic(len))
-}
-
-/// Authenticates the sealed user metadata and the sealed MD5 of an object.
-fn check_beside(proxy: &Proxy, headers: &HeaderMap, object: &SealedObject) -> Result<(), S3Error> {
-    let metadata = headers.get(SEALED_METADATA).is_none_or(|value| {
-        let text = value.to_str().ok();
-        text.is_some_and(|text| user_metadata::open(&object.header, &object.key, text).is_ok())
-    });
-    if metadata && object.open_md5(headers).is_ok() {
-        return Ok(());
-    }
-    Err(proxy.metrics.not_authentic())
+    Ok(if object.is_by_copy { Scrubbed::HeaderMissing } else { Scrubbed::Authentic(len) })
 }
 
 /// Opens the whole content of an object. `response` is used directly if the object was not uploaded

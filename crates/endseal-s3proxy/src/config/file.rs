@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use endseal_s3_format::Binding;
+use endseal_s3_format::{Binding, Place};
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::de::DeTable;
@@ -14,7 +14,7 @@ use toml::de::DeTable;
 use super::credentials::{CredentialSource, chain};
 use super::{Backend, Config, ConfigError, Keys, Limits, TlsFiles};
 use crate::access::{Client, Permissions, SecretAccessKey};
-use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
+use crate::bucket::{BucketNames, BucketRule, Buckets, Plaintext};
 use crate::glob::Glob;
 use crate::name_secret::NameSecretFile;
 
@@ -82,10 +82,8 @@ struct BucketTable {
     plaintext: Plaintext,
     #[serde(default, deserialize_with = "binding")]
     binding: Option<Binding>,
-    #[serde(default)]
-    seal_metadata: bool,
-    #[serde(default)]
-    entity_tags: EntityTags,
+    seal_metadata: Option<bool>,
+    sealed_as: Option<String>,
     #[serde(default)]
     names: NamesMode,
     name_secret_file: Option<PathBuf>,
@@ -296,12 +294,21 @@ impl BucketTable {
             }
             (NamesMode::Plain, None) => None,
         };
+        let is_name = |bucket: &String| Place::new(bucket, "key").is_some();
+        if self.sealed_as.as_ref().is_some_and(|bucket| !is_name(bucket)) {
+            let message = "is no name of a bucket: it has 1 to 255 bytes";
+            return Err(ConfigError::of("bucket.sealed_as", message));
+        }
+        if self.sealed_as.is_some() && self.name.contains('*') {
+            let message = "is for one bucket: objects of several would have the same places";
+            return Err(ConfigError::of("bucket.sealed_as", message));
+        }
         let default = BucketRule::new(Glob::new(&self.name));
         Ok(BucketRule {
             plaintext: self.plaintext,
             binding: self.binding.unwrap_or(default.binding),
-            seal_metadata: self.seal_metadata,
-            entity_tags: self.entity_tags,
+            seal_metadata: self.seal_metadata.unwrap_or(default.seal_metadata),
+            sealed_as: self.sealed_as,
             names,
             ..default
         })

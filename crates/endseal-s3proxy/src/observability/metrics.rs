@@ -69,6 +69,8 @@ pub struct Metrics {
     pub(crate) opened: AtomicU64,
     /// Number of objects, or chunks of them, that did not authenticate.
     pub(crate) authentication: AtomicU64,
+    /// Number of times that an object was opened by the copy of its header.
+    pub(crate) headers_missing: AtomicU64,
     /// Number of objects that were refused because they were plaintext.
     pub(crate) plaintext: AtomicU64,
     /// Number of list entries whose names could not be decrypted.
@@ -123,6 +125,7 @@ impl Metrics {
         let sealed = "Bytes of content that were sealed.";
         let opened = "Bytes of content that were opened.";
         let authentication = "Objects, or pieces of them, that did not authenticate.";
+        let missing = "Times that an object was opened by the copy of its header.";
         let plaintext = "Objects refused because they were not sealed.";
         let foreign = "List entries whose names cannot be decrypted.";
         let refused = "Requests refused for their signature or their rights.";
@@ -133,6 +136,7 @@ impl Metrics {
             ("sealed_bytes_total", Counter, sealed, &self.sealed),
             ("opened_bytes_total", Counter, opened, &self.opened),
             ("authentication_failures_total", Counter, authentication, &self.authentication),
+            ("headers_missing_total", Counter, missing, &self.headers_missing),
             ("plaintext_refused_total", Counter, plaintext, &self.plaintext),
             ("foreign_names_total", Counter, foreign, &self.foreign_names),
             ("signatures_refused_total", Counter, refused, &self.refused),

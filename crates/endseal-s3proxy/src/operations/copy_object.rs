@@ -1,19 +1,18 @@
 //! `CopyObject`: the backend copies the sealed bytes, and the proxy wraps the content key for the
 //! new place. The content does not pass through the proxy.
 
-use endseal_s3_format::entity_tag::Named;
-use endseal_s3_format::{self as object, user_metadata};
+use endseal_s3_format::{self as object, entity_tag};
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::Digests;
 use endseal_s3_protocol::xml::{self, ChecksumChange, ResultChange};
 use endseal_s3_protocol::{Query, Target};
 use http::header::{CONTENT_LENGTH, ETAG, RANGE};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
 
 use super::get_object::open_range;
-use super::put_object::set_all_metadata;
+use super::put_object::set_metadata;
 use super::{conditions, put_object};
-use crate::bucket::{EntityTags, Plaintext};
+use crate::bucket::Plaintext;
 use crate::context::{Proxy, RequestContext};
 use crate::forward::{late_error, read, with_document};
 use crate::headers::{self, USER_METADATA};
@@ -106,15 +105,12 @@ pub(super) async fn copy_object(
     let found = proxy.examine(&from, head.headers(), sealed_len).await?;
     match found {
         Inspected::Sealed(object) => {
-            let md5 = object.open_md5(head.headers()).map_err(|_| proxy.metrics.not_authentic())?;
             let headers = sealed_headers(proxy, call, &to, &head, &object, replaces).await?;
             if object.content_len == 0 && (object.sealed_len == 0) != to.key.ends_with('/') {
                 // The content is the same, but only one of the two is stored with a body.
                 return seal_empty(proxy, call, &from, &to, &head, (&object, replaces)).await;
             }
-            let called = proxy.rule(to.bucket).entity_tags == EntityTags::Md5;
-            let md5 = md5.filter(|_| called);
-            match copy_sealed(proxy, call, &source, headers, &object, md5.as_ref()).await {
+            match copy_sealed(proxy, call, &source, headers, &object).await {
                 Err(error) if error.status() == StatusCode::PRECONDITION_FAILED => {
                     Err(cause_of_refusal(proxy, &from, &object, error).await)
                 }
@@ -185,11 +181,9 @@ async fn sealed_headers(
     object: &SealedObject,
     replaces: bool,
 ) -> Result<HeaderMap, S3Error> {
-    let header = proxy.rewrap(&object.header, &object.key, to.place()?).await?;
+    let header = proxy.header_for(&object.header, &object.key, to.place()?).await?;
     let mut headers = beside(call, head, object, replaces)?;
-    // The MD5 is sealed under the same content key and belongs to the same content.
-    let md5 = headers::text(head.headers(), headers::OBJECT_MD5.as_str());
-    set_all_metadata(proxy, to.bucket, &mut headers, &header, &object.key, md5)?;
+    set_metadata(&mut headers, &header, &object.key)?;
     headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
     Ok(headers)
 }
@@ -206,21 +200,9 @@ fn beside(
         copy_beside(head.headers(), &mut headers);
         let own = format!("{USER_METADATA}{}", object::HEADER_METADATA);
         headers.remove(&own);
-        headers.remove(headers::OBJECT_MD5);
-        let sealed = format!("{USER_METADATA}{}", object::USER_METADATA);
-        if let Some(value) = headers.remove(&sealed) {
-            // The metadata are opened here. They are sealed again if the rule of the bucket
-            // requires it.
-            let text = value.to_str().map_err(|_| S3Error::not_authentic())?;
-            let metadata = user_metadata::open(&object.header, &object.key, text)
-                .map_err(|_| S3Error::not_authentic())?;
-            for (entry, value) in metadata.iter() {
-                let name = format!("{USER_METADATA}{entry}").parse::<HeaderName>();
-                if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) {
-                    headers.insert(name, value);
-                }
-            }
-        }
+        headers.remove(headers::SEALED_METADATA);
+        // They are sealed again if the rule of the bucket requires it.
+        object.restore_metadata(head.headers(), &mut headers)?;
     }
     Ok(headers)
 }
@@ -258,7 +240,6 @@ async fn copy_sealed(
     source: &Source,
     mut headers: HeaderMap,
     object: &SealedObject,
-    md5: Option<&[u8; 16]>,
 ) -> Result<Response<Outgoing>, S3Error> {
     conditions::to_backend(&mut headers);
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source-if-"));
@@ -268,7 +249,7 @@ async fn copy_sealed(
         headers::insert(&mut headers, "x-amz-copy-source-if-match", tag)?;
     }
     let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-    let mut answer = rewrite_answer_as(response, ChecksumChange::Drop, md5).await?;
+    let mut answer = rewrite_answer(response, ChecksumChange::Drop).await?;
     // The size is that of the sealed object.
     answer.headers_mut().remove(headers::OBJECT_SIZE);
     Ok(answer)
@@ -282,15 +263,6 @@ pub(super) async fn rewrite_answer(
     response: Response<crate::upstream::ResponseBody>,
     checksum: ChecksumChange,
 ) -> Result<Response<Outgoing>, S3Error> {
-    rewrite_answer_as(response, checksum, None).await
-}
-
-/// Like [`rewrite_answer`], with the MD5 of the content as entity tag if it is given.
-async fn rewrite_answer_as(
-    response: Response<crate::upstream::ResponseBody>,
-    checksum: ChecksumChange,
-    md5: Option<&[u8; 16]>,
-) -> Result<Response<Outgoing>, S3Error> {
     let (head, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
     let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
@@ -298,7 +270,7 @@ async fn rewrite_answer_as(
         return Err(late_error(fields));
     }
     let change = ResultChange {
-        etag: fields.etag.as_deref().map(|tag| Named::new(tag, md5).shown().to_owned()),
+        etag: fields.etag.as_deref().map(entity_tag::to_client),
         checksum,
         ..ResultChange::default()
     };

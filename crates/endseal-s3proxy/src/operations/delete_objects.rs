@@ -9,7 +9,7 @@ use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3_protocol::xml::{self, Change, Entry, Replacement, XmlError};
 use http::{HeaderMap, Method, Response};
 
-use super::{conditions, content, md5_tags};
+use super::{conditions, content};
 use crate::context::{Proxy, RequestContext};
 use crate::credentials::BackendSigner;
 use crate::forward::{late_error, read, with_document};
@@ -40,27 +40,15 @@ pub(super) async fn delete_objects(
     // Conditions on single objects contain the tags that clients see.
     let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
     let names = proxy.names(bucket);
-    let called = md5_tags::of_deleted(proxy, &call, bucket, &objects).await?;
     let mut too_long = false;
     let document = xml::rewrite(&document, |entry: &Entry<'_>| {
         let key = names.as_ref().zip(entry.key.as_deref()).map(|(names, key)| names.seal_key(key));
         too_long |= matches!(key, Some(Err(_)));
-        let object = entry.key.as_deref().map(|key| {
-            (key.to_owned(), entry.version_id.as_deref().map(|it| it.trim().to_owned()))
-        });
-        let named = object.and_then(|object| called.get(&object));
-        let etag = entry.etag.as_deref().map(|etag| match named {
-            Some(named) => named.without_md5(etag),
-            None => etag.to_owned(),
-        });
+        let etag = entry.etag.as_deref().map(entity_tag::to_backend);
         let key = key.and_then(Result::ok);
         match (&key, &etag) {
             (None, None) => Change::Keep,
-            _ => Change::Set(Replacement {
-                key,
-                etag: etag.as_deref().map(entity_tag::to_backend),
-                ..Replacement::default()
-            }),
+            _ => Change::Set(Replacement { key, etag, ..Replacement::default() }),
         }
     })?;
     if too_long {

@@ -3,18 +3,19 @@
 use core::ops::Range;
 
 use bytes::{Bytes, BytesMut};
-use endseal_s3_format::{PartNumber, RangePlan, Record, SALT_LEN, WholeOpener, user_metadata};
+use endseal_s3_format::{PartNumber, RangePlan, Record, SALT_LEN, WholeOpener};
 use endseal_s3_protocol::ByteRange;
 use endseal_s3_protocol::S3Error;
 use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::conditions;
+use super::overrides::Overrides;
 use crate::bucket::Plaintext;
 use crate::content_checksum::shown;
 use crate::context::{Proxy, RequestContext};
 use crate::forward::{read, relay};
-use crate::headers::{self, USER_METADATA};
+use crate::headers;
 use crate::sealed_object::{
     Inspected, ObjectRef, SealedObject, changed_if_pinned, content_range, object_len, pin,
 };
@@ -31,11 +32,12 @@ const CHUNK: u64 = 16_384;
 const SEALED_CHUNK: u64 = CHUNK + 16;
 
 /// Requested part of an object.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct ReadRequest {
     pub(super) range: Option<ByteRange>,
     pub(super) part: Option<PartNumber>,
     pub(super) checksum: bool,
+    pub(super) overrides: Overrides,
 }
 
 impl ReadRequest {
@@ -62,7 +64,8 @@ impl ReadRequest {
         }
         let mode = headers::text(&call.headers, &CHECKSUM_MODE);
         let checksum = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled"));
-        Ok(Self { range, part, checksum })
+        let overrides = Overrides::of(call.target.query())?;
+        Ok(Self { range, part, checksum, overrides })
     }
 }
 
@@ -77,7 +80,7 @@ pub(super) async fn get_object(
         Some(answer) => Ok(answer),
         // `If-Range` does not hold, so the whole object is returned.
         None => {
-            let all = ReadRequest { range: None, ..wanted };
+            let all = ReadRequest { range: None, ..wanted.clone() };
             get(proxy, call, &object_ref, &all).await?.ok_or_else(S3Error::internal)
         }
     }
@@ -145,7 +148,7 @@ async fn get(
     }
     let sealed_len = object_len(&response)?;
     let answer = match proxy.examine(object_ref, response.headers(), sealed_len).await? {
-        Inspected::Sealed(object) => open(proxy, object_ref, wanted, response, object).await?,
+        Inspected::Sealed(object) => open(proxy, object_ref, wanted, response, *object).await?,
         Inspected::Plain if guess.is_none() && !needs_length => plaintext(response),
         Inspected::Plain => {
             let mut headers = asking(proxy, call, object_ref);
@@ -396,7 +399,8 @@ pub(super) fn answer_head(
     if let Some(tag) = object.client_tag() {
         headers::insert(&mut headers, ETAG, &tag)?;
     }
-    restore_metadata(backend, object, &mut headers)?;
+    object.restore_metadata(backend, &mut headers)?;
+    wanted.overrides.set(&mut headers);
     headers.insert(CONTENT_LENGTH, HeaderValue::from(content.end - content.start));
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     let is_partial =
@@ -409,27 +413,6 @@ pub(super) fn answer_head(
     }
     *answer.headers_mut() = headers;
     Ok(answer)
-}
-
-/// Restores the sealed user metadata.
-fn restore_metadata(
-    backend: &HeaderMap,
-    object: &SealedObject,
-    headers: &mut HeaderMap,
-) -> Result<(), S3Error> {
-    let Some(value) = backend.get(headers::SEALED_METADATA) else { return Ok(()) };
-    let metadata = value
-        .to_str()
-        .ok()
-        .and_then(|text| user_metadata::open(&object.header, &object.key, text).ok())
-        .ok_or_else(S3Error::not_authentic)?;
-    for (entry, value) in metadata.iter() {
-        let name = format!("{USER_METADATA}{entry}").parse::<HeaderName>();
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) {
-            headers.insert(name, value);
-        }
-    }
-    Ok(())
 }
 
 /// Sets the checksum that the client stated when it wrote the object.

@@ -5,25 +5,22 @@ use core::sync::atomic::Ordering::Relaxed;
 use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::segment::CHUNK_LEN;
-use endseal_s3_format::user_metadata::{self, MetadataError, UserMetadata};
-use endseal_s3_format::{
-    self as object, ContentKey, Header, WholeSealer, entity_tag, marker, size,
-};
+use endseal_s3_format::user_metadata::{self, CONTENT_HEADERS, MetadataError, UserMetadata};
+use endseal_s3_format::{self as object, ContentKey, Header, WholeSealer, marker, size};
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::{Digests, Outcome};
 use endseal_s3_protocol::sigv4::PayloadHash;
-use http::header::ETAG;
 use http::{HeaderMap, HeaderValue, Method, Response};
 
 use super::{conditions, content, pass_through};
-use crate::bucket::{EntityTags, Plaintext};
+use crate::bucket::Plaintext;
 use crate::content_checksum::kept;
 use crate::context::{Proxy, RequestContext};
 use crate::forward::without_body;
 use crate::headers::{self, USER_METADATA};
 use crate::sealed_object::ObjectRef;
 use crate::transfer::{
-    Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER, checksum_of, held, whole,
+    Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER, checksum_of, whole,
 };
 use crate::upstream::{Body, ResponseBody};
 
@@ -34,10 +31,6 @@ const MAX_PUT: u64 = {
     let tags = limit / 1024 + limit / (64 * 1024) + 4096;
     limit - tags
 };
-
-/// Size in bytes up to which content is buffered to compute its MD5, where entity tags are MD5s. It
-/// is the limit for forms, too, and about the memory of a stream.
-const MAX_HELD: u64 = 256 * 1024;
 
 /// Seals and stores an object.
 pub(super) async fn put_object(
@@ -96,30 +89,23 @@ pub(super) async fn seal(
     if len > MAX_PUT {
         return Err(S3Error::too_large());
     }
-    let (content, md5) = match proxy.rule(object_ref.bucket).entity_tags {
-        EntityTags::Backend => (content, None),
-        EntityTags::Md5 => with_md5(proxy, content).await?,
-    };
     let mut keys = proxy.new_key(object_ref.place()?).await?;
     let (header, sealer) = Header::whole(
         &keys.key,
         len,
-        keys.binding,
-        keys.wrapped.key_id.as_str(),
-        &keys.wrapped.bytes,
+        &keys.bound,
+        (keys.wrapped.key_id.as_str(), &keys.wrapped.bytes),
         &mut keys.random,
     )
     .map_err(|_| S3Error::internal())?;
-    let entry = md5.map(|md5| sealer.seal_md5(&md5, &mut OsRandom)).transpose();
-    let entry = entry.map_err(|_| S3Error::internal())?;
-    set_all_metadata(proxy, object_ref.bucket, &mut headers, &header, &keys.key, entry.as_deref())?;
+    set_metadata(&mut headers, &header, &keys.key)?;
     let target = object_ref.target();
     let (signer, method) = (object_ref.signer, &Method::PUT);
     if marker::is_marker(object_ref.key, len) {
         let (_, outcome) = whole(content, proxy.limits().idle_timeout).await?;
         let (body, hash) = (Body::empty(), PayloadHash::Unsigned);
         let response = proxy.send(signer, method, &target, headers, body, hash).await;
-        return finish(response, Some(Ok(outcome)), md5).await;
+        return finish(response, Some(Ok(outcome))).await;
     }
     let sealed_len = size::sealed_len(len).ok_or_else(S3Error::too_large)?;
     if len <= CHUNK_LEN as u64 {
@@ -129,7 +115,7 @@ pub(super) async fn seal(
         }
         let (body, hash) = (Body::full(sealed), PayloadHash::Unsigned);
         let response = proxy.send(signer, method, &target, headers, body, hash).await;
-        return finish(response, Some(Ok(outcome)), md5).await;
+        return finish(response, Some(Ok(outcome))).await;
     }
     let report = Report::default();
     let body = Sealed::new(
@@ -141,7 +127,7 @@ pub(super) async fn seal(
     );
     let (body, hash) = Framed::body(body, sealed_len, &mut headers, proxy.has_trailers())?;
     let response = proxy.send(signer, method, &target, headers, body, hash).await;
-    finish(response, report.take(), md5).await
+    finish(response, report.take()).await
 }
 
 /// Seals an object whose content is not longer than a chunk. All of it is received and checked
@@ -162,61 +148,33 @@ async fn seal_short(
     Ok((sealed.into(), outcome))
 }
 
-/// Returns the content and its MD5, if the request states it or the content is short enough to
-/// compute it first. The MD5 must be known in advance, because headers precede the content. A
-/// stated MD5 is checked when the content ends.
-async fn with_md5(proxy: &Proxy, content: Content) -> Result<(Content, Option<[u8; 16]>), S3Error> {
-    if content.expected_md5().is_none() && content.len() <= MAX_HELD {
-        let (content, md5) = held(content, proxy.limits().idle_timeout).await?;
-        return Ok((content, Some(md5)));
-    }
-    let md5 = content.expected_md5();
-    Ok((content, md5))
-}
-
-/// Sets the object's header, and seals user metadata if the rule of the bucket requires it.
+/// Sets the object's header, and seals content headers and user metadata if the header says so.
 ///
 /// # Errors
 /// If there is no space for the header, or an entry is reserved for the proxy.
 pub(super) fn set_metadata(
-    proxy: &Proxy,
-    bucket: &str,
     headers: &mut HeaderMap,
     header: &Header,
     key: &ContentKey,
-) -> Result<(), S3Error> {
-    set_all_metadata(proxy, bucket, headers, header, key, None)
-}
-
-/// Like [`set_metadata`], with the sealed MD5 of the content if it is given.
-///
-/// # Errors
-/// The same errors as [`set_metadata`].
-pub(super) fn set_all_metadata(
-    proxy: &Proxy,
-    bucket: &str,
-    headers: &mut HeaderMap,
-    header: &Header,
-    key: &ContentKey,
-    md5: Option<&str>,
 ) -> Result<(), S3Error> {
     let mut user = headers::check_user_metadata(headers)?;
-    if proxy.rule(bucket).seal_metadata && user > 0 {
+    if header.has_sealed_metadata() {
         let mut metadata = UserMetadata::new();
         for (name, value) in headers.iter() {
             if let Some(entry) = name.as_str().strip_prefix(USER_METADATA) {
                 metadata.insert(entry, value.as_bytes()).map_err(metadata_error)?;
+            } else if CONTENT_HEADERS.contains(&name.as_str()) {
+                metadata.insert_header(name.as_str(), value.as_bytes()).map_err(metadata_error)?;
             }
         }
-        headers::remove(headers, |name| name.as_str().starts_with(USER_METADATA));
+        headers::remove(headers, |name| {
+            let name = name.as_str();
+            name.starts_with(USER_METADATA) || CONTENT_HEADERS.contains(&name)
+        });
         let text = user_metadata::seal(header, key, &metadata, &mut OsRandom);
         let text = text.map_err(metadata_error)?;
         headers::insert(headers, headers::SEALED_METADATA, &text)?;
         user = object::USER_METADATA.len() + text.len();
-    }
-    if let Some(md5) = md5 {
-        headers::insert(headers, headers::OBJECT_MD5, md5)?;
-        user += object::MD5_METADATA.len() + md5.len();
     }
     headers::set_header(headers, header.encode(), user)
 }
@@ -233,13 +191,9 @@ fn metadata_error(error: MetadataError) -> S3Error {
 async fn finish(
     response: Result<Response<ResponseBody>, S3Error>,
     sealed: Option<Result<Outcome, S3Error>>,
-    md5: Option<[u8; 16]>,
 ) -> Result<Response<Outgoing>, S3Error> {
     let mut answer = finish_raw(response, sealed).await?;
-    match md5 {
-        Some(md5) => headers::insert(answer.headers_mut(), ETAG, &entity_tag::of_md5(&md5))?,
-        None => conditions::to_client(answer.headers_mut()),
-    }
+    conditions::to_client(answer.headers_mut());
     Ok(answer)
 }
 

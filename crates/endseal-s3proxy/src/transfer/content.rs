@@ -20,8 +20,6 @@ pub(crate) type Content = content::Content<ContentSource>;
 
 /// Source of content.
 pub(crate) enum ContentSource {
-    /// Buffered content.
-    Held(Option<Bytes>),
     /// Body of a client's request.
     RequestBody(Box<RequestBody>),
     /// Another sealed object, or a range of it, that is opened.
@@ -30,22 +28,6 @@ pub(crate) enum ContentSource {
     Backend(Box<ResponseBody>),
     /// File of a form.
     Form(Box<FormFile>),
-}
-
-/// Reads a small content completely, computes its MD5 and checks the digests of the request.
-/// Returns the content in buffered form. `timeout` is the timeout for each chunk.
-///
-/// # Errors
-/// The same errors as [`Content::poll_step`], and `RequestTimeout`.
-pub(crate) async fn held(
-    mut content: Content,
-    timeout: Duration,
-) -> Result<(Content, [u8; 16]), S3Error> {
-    content.want_md5();
-    let len = content.len();
-    let (bytes, outcome) = whole(content, timeout).await?;
-    let md5 = outcome.md5.ok_or_else(S3Error::internal)?;
-    Ok((Content::verified(ContentSource::Held(Some(bytes)), len, outcome), md5))
 }
 
 /// Reads a small content completely and checks the digests of the request. Returns the bytes and
@@ -99,10 +81,6 @@ pub(super) fn frame(
 impl Pieces for ContentSource {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         match self {
-            Self::Held(content) => {
-                let content = content.take().filter(|content| !content.is_empty());
-                Poll::Ready(content.map(Ok))
-            }
             Self::RequestBody(incoming) => incoming.poll_piece(cx),
             Self::Opened(opened) => opened.poll_piece(cx),
             Self::Form(file) => file.poll_piece(cx),

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::random::OsRandom;
-use endseal_s3proxy::bucket::EntityTags;
 use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::name_secret::{CreateNameSecretError, NameSecretFile};
 use endseal_s3proxy::{Config, Proxy};
@@ -109,32 +108,6 @@ fn the_example_for_minio_can_have_encrypted_names() {
     assert!(matches!(file.create(&mut OsRandom), Err(CreateNameSecretError::Exists)));
     fs::write(&secret, "endseal s3-name-secret v1\n").unwrap();
     assert_eq!(read(&text).err().unwrap().entry(), "bucket.name_secret_file");
-}
-
-#[test]
-fn the_example_for_minio_can_have_md5s_as_entity_tags() {
-    let scratch = Scratch::new();
-    example("minio.toml", CREDENTIALS, &scratch);
-    let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.folder().display()));
-    let read = |tags: &str| {
-        let line = "#entity_tags = \"md5\"";
-        assert!(text.contains(line));
-        Config::parse(&text.replace(line, tags), Path::new("/etc/endseal"), |_| None)
-    };
-    for (tags, expected) in [
-        ("entity_tags = \"md5\"", EntityTags::Md5),
-        ("entity_tags = \"backend\"", EntityTags::Backend),
-        ("", EntityTags::Backend),
-    ] {
-        let config = read(tags).unwrap();
-        assert_eq!(config.buckets.rule("photos-1").entity_tags, expected, "{tags}");
-        assert_eq!(config.buckets.rule("other").entity_tags, EntityTags::Backend);
-    }
-    for wrong in ["entity_tags = \"MD5\"", "entity_tags = true", "entity_tags = \"sha256\""] {
-        let error = read(wrong).err().unwrap().to_string();
-        let column = "column 15: ";
-        assert!(error.starts_with("line ") && error.contains(column), "{wrong}: {error}");
-    }
 }
 
 #[tokio::test]

@@ -92,8 +92,8 @@ async fn what_is_put_past_the_proxy_is_refused() {
         ("cut", &sealed[..2 * SEALED], &first),
         ("one byte less", &sealed[..sealed.len() - 1], &first),
         ("longer", &longer, &first),
-        ("of another", &sealed, &second),
-        ("nonsense", &sealed, &"AAAA".to_owned()),
+        ("longer, and of another", &longer, &second),
+        ("cut, and nonsense", &sealed[..2 * SEALED], &"AAAA".to_owned()),
     ] {
         let headers = [("x-amz-meta-endseal", header.as_str())];
         backend.send("PUT", "/bucket/40000", &headers, body).await.expect(200);

@@ -9,20 +9,20 @@ use tokio::net::TcpListener;
 use crate::client::{Answer, Client};
 use crate::fixture::{ACCESS_KEY, Front, SECRET, World, stop};
 
-async fn listen(front: &Front) -> SocketAddr {
+pub(crate) async fn listen(front: &Front) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(front.metrics.clone().serve(listener));
     address
 }
 
-async fn ask(address: SocketAddr, method: &str, path: &str) -> Answer {
+pub(crate) async fn ask(address: SocketAddr, method: &str, path: &str) -> Answer {
     let head = format!("{method} {path} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n");
     Client::new(address, "", "").exchange(&head, b"", method == "HEAD").await
 }
 
 /// Returns the value of a series.
-fn value(text: &str, name: &str) -> u64 {
+pub(crate) fn value(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("{name} in\n{text}")).parse().unwrap()
 }

@@ -49,7 +49,7 @@ enum Command {
     ///
     /// Run endseal s3 rewrap first, until it has nothing to do: objects that are still wrapped with
     /// this key become unreadable, also older versions and copies in other places. A copy of the
-    /// ring is kept next to it.
+    /// ring is kept next to it. endseal s3 recover needs it for copies without metadata.
     Remove {
         /// File of the key ring
         file: PathBuf,

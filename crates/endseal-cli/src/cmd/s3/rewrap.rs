@@ -46,7 +46,7 @@ pub(crate) struct Args {
 }
 
 /// Hint for a server that ignores conditions, where another run alone does not help.
-const UNCONDITIONAL: &str =
+pub(super) const UNCONDITIONAL: &str =
     "hint: stop the proxies, so that nothing is written, and run again with --no-writers";
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -79,6 +79,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 _ => {}
             }
         }
+        RewrapEvent::Unfinished { bucket, key } => {
+            let why = "an upload is unfinished and has an older key: let it end, or abort it";
+            problems.tell(ctx, (bucket, Some(key)), &why);
+        }
         RewrapEvent::Failed { bucket, fault } => {
             problems.tell(ctx, (bucket, None), fault);
             if fault.message() == admin::NO_CONDITIONS {
@@ -99,7 +103,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 /// Formats the report for people. It proposes another run only if that can help.
 fn text(report: &RewrapReport, dry_run: bool) -> String {
     let RewrapReport { key_id, rewrapped, newest, plaintext, retagged, .. } = report;
-    let RewrapReport { changed, skipped, failed, .. } = report;
+    let RewrapReport { changed, skipped, failed, restored, unfinished, .. } = report;
     let will = if dry_run { "to be wrapped" } else { "wrapped" };
     let objects = plural(*rewrapped, "object");
     let mut text = format!("{objects} {will} under {key_id}, {newest} before\n");
@@ -107,6 +111,8 @@ fn text(report: &RewrapReport, dry_run: bool) -> String {
         (*plaintext, "not sealed", ""),
         (*retagged, "with another entity tag now", ""),
         (*changed, "written meanwhile", ": run again"),
+        (*restored, "had lost their header", ""),
+        (*unfinished, "unfinished uploads have an older key", ": let them end, and run again"),
         (*skipped, "skipped", ", also in another run: see the reasons above"),
         (*failed, "failed", ": run again when the causes are gone"),
     ] {
@@ -128,6 +134,8 @@ fn outcome(args: &Args, report: &RewrapReport, problems: Problems) -> Outcome {
         ("versioned_buckets", Value::from(report.versioned_buckets.clone())),
         ("rewrapped", Value::from(*rewrapped)),
         ("newest", Value::from(*newest)),
+        ("restored", Value::from(report.restored)),
+        ("unfinished", Value::from(report.unfinished)),
         ("plaintext", Value::from(*plaintext)),
         ("changed", Value::from(report.changed)),
         ("gone", Value::from(report.gone)),

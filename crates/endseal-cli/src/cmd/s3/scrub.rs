@@ -78,6 +78,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     damaged += 1;
                     problems.tell(ctx, place, &"is not authentic");
                 }
+                Scrubbed::HeaderMissing => {
+                    damaged += 1;
+                    let why = "is authentic, but lost its header: endseal s3 recover restores it";
+                    problems.tell(ctx, place, &why);
+                }
                 Scrubbed::Unsealed => {
                     damaged += 1;
                     problems.tell(ctx, place, &"is not sealed, which its bucket forbids");
@@ -125,7 +130,10 @@ fn outcome(report: &ScrubReport, found_before: u64, problems: Problems) -> Outco
         text.push_str(&format!("not authentic, found before the interruption: {found_before}\n"));
     }
     if !report.is_sound() {
-        text.push_str(&format!("not authentic: {not_authentic}; not read: {failed}\n"));
+        let missing = report.headers_missing;
+        text.push_str(&format!(
+            "not authentic: {not_authentic}; without a header: {missing}; not read: {failed}\n"
+        ));
     }
     let json = json::object([
         ("sound", Value::from(is_sound)),
@@ -136,6 +144,7 @@ fn outcome(report: &ScrubReport, found_before: u64, problems: Problems) -> Outco
         ("plaintext", Value::from(*plaintext)),
         ("gone", Value::from(report.gone)),
         ("not_authentic", Value::from(*not_authentic)),
+        ("headers_missing", Value::from(report.headers_missing)),
         ("failed", Value::from(*failed)),
         ("problems", problems.json()),
     ]);

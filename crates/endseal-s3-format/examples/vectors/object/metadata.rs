@@ -46,8 +46,8 @@ pub(super) fn write(dir: &Path) {
         ("metadata-line", "a line break in a value", sealed(&fields(&[("a", b"\n")]))),
         ("metadata-half", "a name without a value", sealed(b"\0\x01a")),
         ("metadata-value-cut", "a value cut", sealed(b"\0\x01a\0\x02v")),
-        ("metadata-context", "sealed as a record", {
-            salted(&METADATA_SALT, &context("record", &[1]), &fields(&[("a", b"")]))
+        ("metadata-context", "sealed as a body", {
+            salted(&METADATA_SALT, &context("body", &[1]), &fields(&[("a", b"")]))
         }),
     ] {
         object(scenario, comment, "authentication", &base64(&bytes)).write(dir);

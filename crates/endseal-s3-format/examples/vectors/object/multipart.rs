@@ -6,8 +6,8 @@ use endseal_crypto::hash;
 use endseal_testing::Vector;
 
 use super::{
-    MIN, base64, context, entry, flipped, header, part_json, pattern, record_head, replaced,
-    salted, tail, vector,
+    COPY, MIN, base64, context, entry, flipped, header, header_copy, part_json, pattern,
+    record_head, replaced, salted, tail, vector, with_copy,
 };
 
 const NONE: [u8; 24] = [0; 24];
@@ -86,7 +86,8 @@ fn short(dir: &Path) {
     let good = object(&bound, &body);
     let other_upload = Part(3, 0, 100, salt(0xa9)).sealed();
     let other_number = Part(4, 0, 100, salt(0xa1)).sealed();
-    let end = good.len();
+    // The end of the record. The copy of the header is behind it.
+    let end = good.len() - COPY;
     for (scenario, comment, body) in [
         ("part-salt", "the part's salt flipped", flipped(&good, 0)),
         ("part-salt-unbound", "the same, not bound", flipped(&object(&unbound, &body), 0)),
@@ -99,7 +100,13 @@ fn short(dir: &Path) {
         ("multipart-pad-last", "its last byte is not zero", flipped(&good, end - 125)),
         ("multipart-length-88", "length of no entry", replaced(&good, end - 4, &[0, 0, 0, 88])),
         ("multipart-length-152", "length of two", replaced(&good, end - 4, &[0, 0, 0, 152])),
-        ("multipart-cut", "the last byte is missing", good[..end - 1].to_vec()),
+        ("multipart-cut", "the last byte is missing", good[..good.len() - 1].to_vec()),
+        ("multipart-copy-salt", "a copy of the header with another salt", {
+            flipped(&good, end + 12)
+        }),
+        ("multipart-copy-form", "a copy of the header of a whole object", {
+            with_copy(&good, &header_copy(&header(1, 2, 100)))
+        }),
         ("multipart-no-tail", "no tail", good[..140].to_vec()),
         ("multipart-tail-alone", "the tail alone", good[140..].to_vec()),
     ] {

@@ -18,7 +18,7 @@ pub(super) fn write(dir: &Path) {
         lengths.iter().map(|len| format!("    [{len}, {}]", sealed_len(*len))).collect();
     // Lengths below the shortest, between two values at which a chunk or a slot starts, and above
     // the longest.
-    let mut none = vec![0, 1, 187, sealed_len(5 << 40) + 1, u64::MAX];
+    let mut none = vec![0, 1, 876, sealed_len(5 << 40) + 1, u64::MAX];
     for edge in [16_384, 32_768, MIN, 2 * MIN, 9_999 * MIN, 10_000 * MIN] {
         let (before, behind) = (sealed_len(edge - 1), sealed_len(edge));
         none.extend([before + 1, behind - 1]);

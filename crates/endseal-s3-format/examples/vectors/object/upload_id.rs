@@ -11,7 +11,8 @@ pub(super) const BACKEND: &str = "2~backend-upload-id";
 
 pub(super) fn upload_id(version: u8, header: &[u8], place: &[u8], backend: &[u8]) -> Vec<u8> {
     let length = u16::try_from(header.len()).unwrap().to_be_bytes();
-    let sealed = salted(&SALT, &context("upload", place), backend);
+    let context = context("upload", &[header, place].concat());
+    let sealed = salted(&SALT, &context, backend);
     [&[version], &length[..], header, &sealed].concat()
 }
 
@@ -53,6 +54,7 @@ pub(super) fn write(dir: &Path) {
         ("upload-id-salt", "its salt flipped", flipped(&good, 3 + head.len())),
         ("upload-id-tag", "its tag flipped", flipped(&good, good.len() - 1)),
         ("upload-id-commitment", "the commitment flipped", flipped(&good, 3 + 40)),
+        ("upload-id-key-id", "another key id in the header", flipped(&good, 3 + 101)),
         ("upload-id-cut", "a byte short", good[..good.len() - 1].to_vec()),
         ("upload-id-empty", "an empty backend's id", make(1, &head, b"")),
         ("upload-id-long", "a backend's id of 1,025 bytes", make(1, &head, &[b'i'; 1_025])),

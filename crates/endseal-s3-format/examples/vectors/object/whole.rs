@@ -2,11 +2,15 @@
 
 use std::path::Path;
 
-use super::{KEY, base64, flipped, header, record_head, replaced, tail, vector, whole_object};
+use super::{
+    COPY, KEY, base64, flipped, header, header_copy, record_head, replaced, tail, vector,
+    whole_object, whole_object_with, with_copy,
+};
 
 pub(super) fn write(dir: &Path) {
     successes(dir);
     markers(dir);
+    copies(dir);
     bodies(dir);
     tails(dir);
 }
@@ -31,7 +35,9 @@ fn successes(dir: &Path) {
         vector(scenario, comment, "ok")
             .with_json("demanded-binding", &binding.to_string())
             .with("header", &base64(&header(1, binding, 9)))
-            .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
+            .with_hex("body", &{
+                whole_object_with(&header(1, binding, 9), 9, &record_head(1, 0, 9))
+            })
             .with_json("plaintext-length", "9")
             .write(dir);
     }
@@ -81,12 +87,56 @@ fn markers(dir: &Path) {
     }
 }
 
+/// Writes objects whose copy of the header differs from the header.
+fn copies(dir: &Path) {
+    let good = whole_object(9, &record_head(1, 0, 9));
+    let head = header(1, 2, 9);
+    let copy = |head: &[u8]| whole_object_with(head, 9, &record_head(1, 0, 9));
+    let end = good.len();
+    for (scenario, comment, body) in [
+        ("copy-place", "of another place", copy(&flipped(&head, 68))),
+        ("copy-binding", "with another binding", copy(&header(1, 0, 9))),
+        ("copy-wrapped", "with another wrapped key", copy(&flipped(&head, 119))),
+        ("copy-key-id", "with another key id", copy(&replaced(&head, 101, b"former"))),
+    ] {
+        vector(scenario, comment, "ok")
+            .with("header", &base64(&head))
+            .with_hex("body", &body)
+            .with_json("plaintext-length", "9")
+            .write(dir);
+    }
+    for (scenario, comment, body) in [
+        ("copy-version", "of version 2", copy(&replaced(&head, 0, &[2]))),
+        ("copy-form", "of a multipart object", copy(&header(2, 2, 0))),
+        ("copy-length", "of another length", copy(&header(1, 2, 10))),
+        ("copy-salt", "with another salt", copy(&flipped(&head, 12))),
+        ("copy-commitment", "with another commitment", copy(&flipped(&head, 36))),
+        ("copy-cut", "a byte short", copy(&head[..head.len() - 1])),
+        ("copy-longer", "with a byte behind it", copy(&[&head[..], &[0]].concat())),
+        ("copy-exchanged", "of another place, and not the record's", {
+            with_copy(&good, &header_copy(&flipped(&head, 68)))
+        }),
+        ("copy-wrapped-flipped", "the wrapped key flipped", flipped(&good, end - COPY + 119)),
+        ("copy-behind", "the last byte of the zeros is 1", flipped(&good, end - 11)),
+        ("copy-length-max", "the length is 65,535", replaced(&good, end - 10, &[0xff; 2])),
+        ("copy-magic", "the magic flipped", flipped(&good, end - 8)),
+        ("copy-magic-version", "version 0 in the magic", flipped(&good, end - 1)),
+        ("copy-zeros", "zeros", with_copy(&good, &[0; COPY])),
+    ] {
+        vector(scenario, comment, "authentication")
+            .with("header", &base64(&head))
+            .with_hex("body", &body)
+            .write(dir);
+    }
+}
+
 fn bodies(dir: &Path) {
     let len = 16_385;
     let good = whole_object(len, &record_head(1, 0, len));
     let text = base64(&header(1, 2, len));
     let (chunk, last, behind) = (&good[..16_400], &good[16_400..16_417], &good[16_417..]);
-    let end = good.len();
+    // The end of the record. The copy of the header is behind it.
+    let end = good.len() - COPY;
     for (scenario, comment, body) in [
         ("body-first-byte", "the first byte flipped", flipped(&good, 0)),
         ("body-tag", "a tag flipped", flipped(&good, 16_399)),
@@ -100,7 +150,8 @@ fn bodies(dir: &Path) {
         ("body-length-89", "length is 89", replaced(&good, end - 4, &[0, 0, 0, 89])),
         ("body-length-120", "length of one entry", replaced(&good, end - 4, &[0, 0, 0, 120])),
         ("body-length-max", "length is 2^32 - 1", replaced(&good, end - 4, &[0xff; 4])),
-        ("body-cut", "the last byte is missing", good[..end - 1].to_vec()),
+        ("body-cut", "the last byte is missing", good[..good.len() - 1].to_vec()),
+        ("body-cut-copy", "the copy of the header is missing", good[..end].to_vec()),
         ("body-cut-chunk", "cut behind the first chunk", chunk.to_vec()),
         ("body-no-tail", "no tail", good[..16_417].to_vec()),
         ("body-longer", "a byte behind it", [&good[..], &[0]].concat()),

@@ -75,22 +75,6 @@ fn every_kind_is_checked_in_header_and_trailer() {
 }
 
 #[test]
-fn an_md5_is_computed_also_if_no_one_announced_it() {
-    let finish = |mut digests: Digests, content: &[u8]| {
-        digests.want_md5();
-        digests.update(content);
-        digests.finish(None)
-    };
-    let announced = Digests::of_request(&headers(&[("content-md5", MD5)]), None).unwrap();
-    assert_eq!(announced.expected_md5(), Some(DIGEST));
-    assert_eq!(Digests::new().expected_md5(), None);
-    assert_eq!(finish(Digests::new(), CONTENT).unwrap().md5, Some(DIGEST));
-    assert_eq!(finish(announced.clone(), CONTENT).unwrap().md5, Some(DIGEST));
-    // An announced digest is compared nevertheless.
-    assert_eq!(finish(announced, b"other"), Err(ChecksumError::Md5Mismatch));
-}
-
-#[test]
 fn md5_and_content_digest_are_checked() {
     let digest = sha256::digest(CONTENT);
     let md5 = [("content-md5", MD5)];

@@ -239,7 +239,11 @@ async fn write_end(
         let next = last.0.number.get().checked_add(1).and_then(PartNumber::new);
         next.ok_or_else(S3Error::invalid_part)?
     };
-    record.seal_tail(&upload.key, &mut OsRandom, &mut end).map_err(|_| S3Error::internal())?;
+    // The key that wrapped the header when the upload was created may be removed by now, or soon.
+    let header = proxy.rewrap(&upload.header, &upload.key).await?;
+    record
+        .seal_tail(&header, &upload.key, &mut OsRandom, &mut end)
+        .map_err(|_| S3Error::internal())?;
     let query = Query::new().with("partNumber", &number.get().to_string());
     let target = upload.target(query);
     let end = end.freeze();

@@ -1,7 +1,7 @@
 //! Repeated completions: a client that did not get the response gets it again.
 
+use endseal_s3_format::Record;
 use endseal_s3_format::entity_tag::{self, PartTag};
-use endseal_s3_format::{HEADER_METADATA, Record, UploadId};
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::ChecksumType;
 use endseal_s3_protocol::xml::{self, CompletedPart};
@@ -11,7 +11,7 @@ use http::{HeaderMap, Response};
 use super::upload::Upload;
 use crate::content_checksum::shown;
 use crate::context::{Proxy, RequestContext};
-use crate::headers::{self, USER_METADATA};
+use crate::headers;
 use crate::sealed_object::{Inspected, object_len};
 use crate::transfer::Outgoing;
 
@@ -30,16 +30,13 @@ pub(super) async fn answer(
     let head = proxy.head(object_ref, HeaderMap::new()).await.map_err(|error| {
         if error.status().is_server_error() { error } else { S3Error::no_such_upload() }
     })?;
-    let id = call.target.query().get("uploadId").unwrap_or_default();
-    let id = UploadId::parse(id).map_err(|_| S3Error::no_such_upload())?;
-    let header = headers::text(head.headers(), format!("{USER_METADATA}{HEADER_METADATA}"));
-    if header != Some(&id.header().encode()) {
-        return Err(S3Error::no_such_upload());
-    }
     let len = object_len(&head)?;
     let Inspected::Sealed(object) = proxy.examine(object_ref, head.headers(), len).await? else {
         return Err(S3Error::no_such_upload());
     };
+    if !object.header.is_of_same_object(&upload.header) {
+        return Err(S3Error::no_such_upload());
+    }
     let record = proxy.record(object_ref, &object).await?;
     if !is_of(&record, named) {
         return Err(S3Error::no_such_upload());

@@ -41,13 +41,12 @@ pub(in crate::operations) async fn create(
     let keys = proxy.new_key(place).await?;
     let header = Header::multipart(
         &keys.key,
-        keys.binding,
-        keys.wrapped.key_id.as_str(),
-        &keys.wrapped.bytes,
+        &keys.bound,
+        (keys.wrapped.key_id.as_str(), &keys.wrapped.bytes),
         &mut OsRandom,
     )
     .map_err(|_| S3Error::internal())?;
-    set_metadata(proxy, object_ref.bucket, &mut headers, &header, &keys.key)?;
+    set_metadata(&mut headers, &header, &keys.key)?;
     if proxy.has_trailers() {
         // This is the checksum of the sealed parts, which are sent with that algorithm.
         headers::insert(&mut headers, "x-amz-checksum-algorithm", TRAILER.name())?;
@@ -58,7 +57,7 @@ pub(in crate::operations) async fn create(
     let id = UploadId::seal(&header, &keys.key, &place, &backend_id, &mut OsRandom)
         .map_err(|_| S3Error::internal())?;
     if proxy.rule(object_ref.bucket).records_uploads() {
-        let upload = Upload { object_ref, key: keys.key, backend_id };
+        let upload = Upload { object_ref, header, key: keys.key, backend_id };
         if let Err(error) = upload.write_id(proxy, &id).await {
             // A client that has the id may search for it in a list.
             upload.give_up(proxy).await;

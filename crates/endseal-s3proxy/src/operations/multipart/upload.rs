@@ -3,8 +3,8 @@
 use core::ops::RangeInclusive;
 
 use endseal_s3_format::{
-    ContentKey, PARKED_METADATA, ParkedUpload, PartNumber, UploadId, parked_folder, parked_key,
-    size,
+    ContentKey, Header, PARKED_METADATA, ParkedUpload, PartNumber, UploadId, parked_folder,
+    parked_key, size,
 };
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::ChecksumValue;
@@ -24,6 +24,8 @@ const MAX_LIST: usize = 4 << 20;
 /// Upload whose id was authenticated.
 pub(super) struct Upload<'a> {
     pub(super) object_ref: ObjectRef<'a>,
+    /// Header of the object, as the backend got it when the upload was created.
+    pub(super) header: Header,
     pub(super) key: ContentKey,
     /// Id of the upload at the backend.
     pub(super) backend_id: String,
@@ -79,7 +81,7 @@ impl<'a> Upload<'a> {
             if authentication { S3Error::no_such_upload() } else { error }
         })?;
         let backend_id = id.open(&key, &place).map_err(|_| S3Error::no_such_upload())?;
-        Ok(Self { object_ref, key, backend_id })
+        Ok(Self { object_ref, header: id.header().clone(), key, backend_id })
     }
 
     /// Returns the target of a request about the upload.
