@@ -4,6 +4,7 @@
 //! |---|---|
 //! | remove leftovers of uploads that will not be completed | [`clean()`] |
 //! | wrap the content keys of all objects under the newest key | [`rewrap()`] |
+//! | seal the plaintext objects of a bucket | [`import()`] |
 //! | read and authenticate all objects completely | [`scrub()`] |
 //! | open the objects of a copy that has no metadata | [`recover()`] |
 //!
@@ -17,6 +18,7 @@ mod clean;
 mod conditional;
 mod copy;
 mod fault;
+mod import;
 mod objects;
 mod pages;
 mod recover;
@@ -28,6 +30,7 @@ mod upload;
 pub use backend::check_backend;
 pub use clean::{Clean, CleanEvent, CleanReport, clean};
 pub use fault::Fault;
+pub use import::{Import, ImportReport, Imported, WRITES_UNCONDITIONAL, import};
 pub use recover::{Recover, RecoverReport, Recovered, recover};
 pub use rewrap::{NO_CONDITIONS, Outcome, Rewrap, RewrapEvent, RewrapReport, Skip, rewrap};
 pub use scrub::{Checkpoint, Scrub, ScrubEvent, ScrubReport, Scrubbed, scrub};

@@ -26,6 +26,7 @@ pub(crate) use self::get_object::open_range;
 use self::named_list::KeyCodec;
 pub(crate) use self::post_object::post_object;
 pub(crate) use self::preflight::{is_preflight, preflight};
+pub(crate) use self::put_object::{MAX_PUT, seal};
 use endseal_s3_protocol::Operation;
 use endseal_s3_protocol::S3Error;
 

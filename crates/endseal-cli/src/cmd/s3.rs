@@ -2,6 +2,7 @@
 
 mod clean;
 mod configuration;
+mod import;
 mod key;
 mod names;
 mod problems;
@@ -31,6 +32,7 @@ enum Command {
     Names(names::Args),
     Rewrap(rewrap::Args),
     Recover(recover::Args),
+    Import(import::Args),
     Scrub(scrub::Args),
     Clean(clean::Args),
 }
@@ -41,6 +43,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Key(args) => key::run(args, ctx),
         Command::Names(args) => names::run(args),
         Command::Rewrap(args) => rewrap::run(args, ctx),
+        Command::Import(args) => import::run(args, ctx),
         Command::Recover(args) => recover::run(args, ctx),
         Command::Scrub(args) => scrub::run(args, ctx),
         Command::Clean(args) => clean::run(args, ctx),

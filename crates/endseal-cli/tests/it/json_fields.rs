@@ -69,7 +69,7 @@ const GROUPS: [&str; 14] = [
     "session group members",
 ];
 const NETWORK: [&str; 6] = ["peers add", "peers remove", "peers list", "listen", "send", "ping"];
-const S3: [&str; 10] = [
+const S3: [&str; 11] = [
     "s3 serve",
     "s3 key new",
     "s3 key rotate",
@@ -78,6 +78,7 @@ const S3: [&str; 10] = [
     "s3 names init",
     "s3 rewrap",
     "s3 recover",
+    "s3 import",
     "s3 scrub",
     "s3 clean",
 ];
@@ -649,6 +650,7 @@ fn fields_of_the_s3_proxy_are_documented() {
         s3(&[command, "--config", "s3.toml"], 0);
         s3(&[command, "--config", "s3.toml", "--bucket", "missing"], 1);
     }
+    s3(&["import", "missing", "--config", "s3.toml"], 3);
     fs::create_dir(scratch.folder().join("copy")).unwrap();
     scratch.write("copy/plain", "not sealed");
     s3(&["recover", "copy", "--bucket", "b", "--to", "opened", "--config", "s3.toml"], 1);

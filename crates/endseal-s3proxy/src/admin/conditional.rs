@@ -1,5 +1,5 @@
-//! Test of a server's support for `If-Match` on copies. A server without it would replace an object
-//! that was written meanwhile by the copy.
+//! Test of a server's support for `If-Match` on copies or writes. A server without it would replace
+//! an object that was written meanwhile.
 
 use bytes::Bytes;
 use endseal_crypto::random::{OsRandom, Random as _};
@@ -30,12 +30,25 @@ pub(super) fn is_trial(key: &str) -> bool {
     number.is_some_and(|number| number.len() == 16 && number.bytes().all(is_hex))
 }
 
-/// Tests the server with an object of one byte under the reserved prefix. The object is copied onto
-/// itself under a condition that does not hold, and then deleted.
+/// Kind of write of which the condition is tested.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TriedWrite {
+    /// Copy of an object onto itself.
+    Copy,
+    /// Write of new content.
+    Put,
+}
+
+/// Tests the server with an object of one byte under the reserved prefix. The object is written
+/// again under a condition that does not hold, and then deleted.
 ///
 /// # Errors
-/// The fault if the object cannot be written or cannot be copied at all.
-pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool, Fault> {
+/// The fault if the object cannot be written at all.
+pub(super) async fn heeds_conditions(
+    proxy: &Proxy,
+    bucket: &str,
+    write: TriedWrite,
+) -> Result<bool, Fault> {
     let mut random = [0; 8];
     OsRandom.fill(&mut random).map_err(|_| Fault::from(S3Error::internal()))?;
     let key = format!("{RESERVED_PREFIX}{TRIALS}{:016x}", u64::from_be_bytes(random));
@@ -46,11 +59,20 @@ pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool
     let mut versions = vec![version(put.headers())];
     let tag = headers::text(put.headers(), ETAG).unwrap_or("*").to_owned();
     let mut headers = HeaderMap::new();
-    headers::insert(&mut headers, "x-amz-copy-source", &target.path())?;
-    headers::insert(&mut headers, "x-amz-copy-source-if-match", &tag)?;
-    headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
     headers::insert(&mut headers, IF_MATCH.as_str(), NO_TAG)?;
-    let copied = ask(proxy, &Method::PUT, &target, headers).await;
+    if write == TriedWrite::Copy {
+        headers::insert(&mut headers, "x-amz-copy-source", &target.path())?;
+        headers::insert(&mut headers, "x-amz-copy-source-if-match", &tag)?;
+        headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
+    }
+    let copied = match write {
+        TriedWrite::Copy => ask(proxy, &Method::PUT, &target, headers).await,
+        TriedWrite::Put => {
+            let (body, hash) = (Body::full(Bytes::from_static(b"y")), PayloadHash::Unsigned);
+            let sent = proxy.send(signer, &Method::PUT, &target, headers, body, hash).await;
+            sent.map_err(Fault::from)
+        }
+    };
     if let Ok(copied) = &copied {
         versions.push(version(copied.headers()));
     }

@@ -10,13 +10,14 @@ use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3_protocol::xml::{CompletedPart, Fields, read_tags, write_complete};
 use endseal_s3_protocol::{Query, Target};
 use http::header::{ETAG, IF_MATCH};
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Method, Response, StatusCode};
 
 use super::ask::{ask, document};
 use super::fault::Fault;
 use crate::context::Proxy;
 use crate::forward::{late_error, read};
 use crate::headers::{self, USER_METADATA};
+use crate::sealed_object::ObjectRef;
 use crate::upstream::{Body, ResponseBody};
 
 /// Maximum size in bytes of an answer with one entity tag.
@@ -106,6 +107,41 @@ pub(super) fn beside(head: &HeaderMap, header: &Header) -> Result<HeaderMap, S3E
     Ok(out)
 }
 
+/// Returns true if a header of an object must be repeated when the object is written anew.
+pub(super) fn is_beside(name: &HeaderName) -> bool {
+    BESIDE.contains(&name.as_str())
+}
+
+/// Returns the tags of an object in the form of the `x-amz-tagging` header.
+///
+/// # Errors
+/// The backend's fault.
+pub(super) async fn tags_of(
+    proxy: &Proxy,
+    object_ref: &ObjectRef<'_>,
+) -> Result<Option<String>, Fault> {
+    let (bucket, key) = (object_ref.bucket, object_ref.key);
+    let query = Query::new().with("tagging", "");
+    let target = match object_ref.is_stored {
+        true => Target::of_stored(bucket, key, query),
+        false => Target::of(bucket, Some(key), query),
+    };
+    tags_at(proxy, &target).await
+}
+
+async fn tags_at(proxy: &Proxy, target: &Target) -> Result<Option<String>, Fault> {
+    match document(proxy, target).await {
+        Ok((_, xml)) => {
+            let tags = read_tags(&xml)?;
+            let query = tags.iter().fold(Query::new(), |query, (k, v)| query.with(k, v));
+            Ok(Some(query.encode()).filter(|text| !text.is_empty()))
+        }
+        // The object has no tags, or the server does not support tags.
+        Err(fault) if matches!(fault.status().as_u16(), 404 | 405 | 501) => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
 impl Examined<'_> {
     fn target(&self, query: Query) -> Target {
         match self.is_stored {
@@ -192,18 +228,11 @@ impl Examined<'_> {
         self.judge(response.map_err(Fault::from), "CompleteMultipartUploadResult").await
     }
 
-    /// Returns the tags of the object in the form of the `x-amz-tagging` header.
     async fn tags(&self) -> Result<Option<String>, NoCopy> {
-        match document(self.proxy, &self.target(Query::new().with("tagging", ""))).await {
-            Ok((_, xml)) => {
-                let tags = read_tags(&xml).map_err(Fault::from)?;
-                let query = tags.iter().fold(Query::new(), |query, (k, v)| query.with(k, v));
-                Ok(Some(query.encode()).filter(|text| !text.is_empty()))
-            }
-            // The object has no tags, or the server does not support tags.
-            Err(fault) if matches!(fault.status().as_u16(), 404 | 405 | 501) => Ok(None),
+        let target = self.target(Query::new().with("tagging", ""));
+        match tags_at(self.proxy, &target).await {
             Err(fault) if fault.status() == StatusCode::FORBIDDEN => Err(NoCopy::Tags),
-            Err(fault) => Err(fault.into()),
+            tags => Ok(tags?),
         }
     }
 

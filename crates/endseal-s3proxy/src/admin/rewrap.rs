@@ -18,7 +18,7 @@ use endseal_s3_protocol::S3Error;
 use http::{HeaderMap, Method, StatusCode};
 
 use super::ask::ask;
-use super::conditional::heeds_conditions;
+use super::conditional::{TriedWrite, heeds_conditions};
 use super::copy::{Copied, Examined, NoCopy, beside};
 use super::fault::Fault;
 use super::objects::{self, ListedObject};
@@ -110,6 +110,8 @@ pub enum Skip {
     NoRoom,
     /// The object must be copied in parts and its tags cannot be read. The copy would lose them.
     Tags,
+    /// The object is too long to be written in one request.
+    TooLarge,
 }
 
 impl Skip {
@@ -119,6 +121,7 @@ impl Skip {
         match self {
             Self::HiddenMetadata => "the server hides metadata, which a copy would lose",
             Self::NoRoom => "its metadata leave no room for the longer header",
+            Self::TooLarge => "it is longer than 5 GiB: copy it through the proxy",
             Self::Tags => "its tags may not be read, and a copy in parts would lose them",
         }
     }
@@ -276,7 +279,8 @@ impl Run<'_> {
         }
         on(RewrapEvent::Bucket { bucket, has_versions });
         let dry_run = self.options.dry_run;
-        let is_conditional = dry_run || heeds_conditions(self.proxy, bucket).await?;
+        let is_conditional =
+            dry_run || heeds_conditions(self.proxy, bucket, TriedWrite::Copy).await?;
         if !is_conditional && !self.options.unconditional {
             return Err(Fault::new(NO_CONDITIONS));
         }

@@ -26,7 +26,7 @@ use crate::upstream::{Body, ResponseBody};
 
 /// Maximum size of the content of one request in bytes, so that the sealed object has at most 5
 /// GiB.
-const MAX_PUT: u64 = {
+pub(crate) const MAX_PUT: u64 = {
     let limit = 5 << 30;
     let tags = limit / 1024 + limit / (64 * 1024) + 4096;
     limit - tags
@@ -79,7 +79,7 @@ pub(super) async fn store(
 }
 
 /// Seals content as an object with these headers.
-pub(super) async fn seal(
+pub(crate) async fn seal(
     proxy: &Proxy,
     object_ref: &ObjectRef<'_>,
     mut headers: HeaderMap,

@@ -1,0 +1,165 @@
+//! `endseal s3 import`: seals the plaintext objects of a bucket.
+
+use std::path::PathBuf;
+
+use endseal_s3proxy::admin::{self, Import, ImportReport, Imported, Scrub, ScrubEvent, Scrubbed};
+
+use super::configuration;
+use super::problems::Problems;
+use super::rewrap::UNCONDITIONAL;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json::{self, Value};
+use crate::printable::plural;
+use crate::progress::Progress;
+
+/// Seal the objects of a bucket that are not sealed yet
+///
+/// Each object is read from the server, sealed and written in its own place, with its metadata,
+/// content headers, tags and storage class. Objects that are written meanwhile stay as they were
+/// written. The command can be interrupted and run again: sealed objects are left alone. In the end
+/// all of it is read and verified. Clients see new entity tags and dates. Older versions stay
+/// plaintext, and access control lists of single objects are lost. Objects above 5 GiB must be
+/// copied through the proxy. The exit code is 1 if something is left to do.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Bucket with the objects
+    bucket: String,
+    /// Configuration of the proxy [default: ~/.config/endseal/s3.toml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Only objects whose keys begin with this
+    #[arg(long, default_value = "")]
+    prefix: String,
+    /// Number of objects that are processed at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 4,
+          value_parser = clap::value_parser!(u16).range(1..=128))]
+    jobs: u16,
+    /// Also write at servers that ignore If-Match of writes
+    ///
+    /// At such a server, a write of a client at the moment of an import is lost.
+    #[arg(long)]
+    no_writers: bool,
+    /// Only count the objects and their bytes
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let (runtime, proxy) = configuration::start(args.config.as_deref(), ctx)?;
+    let mut options = Import::new(args.bucket.clone());
+    options.prefix.clone_from(&args.prefix);
+    options.jobs = usize::from(args.jobs);
+    options.unconditional = args.no_writers;
+    options.dry_run = args.dry_run;
+    let mut problems = Problems::default();
+    let mut progress = Progress::of_objects(ctx, "sealing");
+    let mut seen = 0;
+    let report = runtime.block_on(admin::import(&proxy, &options, |key, outcome| {
+        seen += 1;
+        progress.at(seen);
+        let place = (args.bucket.as_str(), Some(key));
+        match outcome {
+            Imported::Changed => problems.tell(ctx, place, &"was written meanwhile: run again"),
+            Imported::Skipped(skip) => problems.tell(ctx, place, &skip.reason()),
+            Imported::Failed(fault) => problems.tell(ctx, place, fault),
+            _ => {}
+        }
+    }));
+    drop(progress);
+    let report = report.map_err(|fault| {
+        if fault.message() == admin::WRITES_UNCONDITIONAL {
+            ctx.note(UNCONDITIONAL);
+        }
+        Failure::new(Kind::Environment, "not all of the bucket was looked at").because(&fault)
+    })?;
+    if report.has_versions {
+        ctx.note(&format!("{} has versions: the older ones stay plaintext", args.bucket));
+    }
+    let verified = match args.dry_run || report.sealed + report.present == 0 {
+        true => None,
+        false => Some(verified(args, &runtime, &proxy, &mut problems, ctx)?),
+    };
+    Ok(outcome(args, &report, verified, problems))
+}
+
+/// Reads all objects to their end. Returns how many are authentic, and how many are not.
+fn verified(
+    args: &Args,
+    runtime: &tokio::runtime::Runtime,
+    proxy: &std::sync::Arc<endseal_s3proxy::Proxy>,
+    problems: &mut Problems,
+    ctx: &mut Ctx,
+) -> Result<(u64, u64), Failure> {
+    let mut options = Scrub::default();
+    options.bucket = Some(args.bucket.clone());
+    options.prefix.clone_from(&args.prefix);
+    options.jobs = usize::from(args.jobs);
+    let mut progress = Progress::of_objects(ctx, "verifying");
+    let mut seen = 0;
+    let report = runtime.block_on(admin::scrub(proxy, &options, |event| match event {
+        ScrubEvent::Object { bucket, key, outcome } => {
+            seen += 1;
+            progress.at(seen);
+            let place = (bucket, Some(key));
+            match outcome {
+                Scrubbed::NotAuthentic => problems.tell(ctx, place, &"is not authentic"),
+                Scrubbed::Failed(fault) => problems.tell(ctx, place, fault),
+                _ => {}
+            }
+        }
+        ScrubEvent::Failed { bucket, fault } => problems.tell(ctx, (bucket, None), fault),
+        _ => {}
+    }));
+    drop(progress);
+    let report = report.map_err(|fault| {
+        Failure::new(Kind::Environment, "what was sealed could not be verified").because(&fault)
+    })?;
+    Ok((report.authentic, report.not_authentic + report.headers_missing + report.failed))
+}
+
+fn outcome(
+    args: &Args,
+    report: &ImportReport,
+    verified: Option<(u64, u64)>,
+    problems: Problems,
+) -> Outcome {
+    let ImportReport { sealed, bytes, present, changed, skipped, failed, .. } = report;
+    let will = if args.dry_run { "to be sealed" } else { "sealed" };
+    let (objects, length) = (plural(*sealed, "object"), plural(*bytes, "byte"));
+    let mut text = format!("{objects}, {length} {will}; {present} sealed before\n");
+    if args.dry_run {
+        let requests = 3 * sealed + present;
+        text.push_str(&format!("this takes about {} to the server\n", plural(requests, "request")));
+    }
+    for (count, what, remedy) in [
+        (*changed, "written meanwhile", ": run again"),
+        (*skipped, "skipped", ", also in another run: see the reasons above"),
+        (*failed, "failed", ": run again when the causes are gone"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!("{count} {what}{remedy}\n"));
+        }
+    }
+    let (authentic, unsound) = verified.unwrap_or((0, 0));
+    if verified.is_some() {
+        text.push_str(&format!("verified: {authentic} authentic, {unsound} not\n"));
+    }
+    let is_complete = report.is_complete() && unsound == 0;
+    let json = json::object([
+        ("dry_run", Value::from(args.dry_run)),
+        ("complete", Value::from(is_complete)),
+        ("has_versions", Value::from(report.has_versions)),
+        ("sealed", Value::from(*sealed)),
+        ("bytes", Value::from(*bytes)),
+        ("present", Value::from(*present)),
+        ("changed", Value::from(*changed)),
+        ("gone", Value::from(report.gone)),
+        ("skipped", Value::from(*skipped)),
+        ("failed", Value::from(*failed)),
+        ("authentic", Value::from(authentic)),
+        ("unsound", Value::from(unsound)),
+        ("problems", problems.json()),
+    ]);
+    Outcome { refused: !is_complete, ..Outcome::new(text, json) }
+}
