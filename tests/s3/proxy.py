@@ -108,7 +108,7 @@ def configuration(server, folder, port, ring, extra="", clients=None, names=None
     if names or tags:
         lines += ["[[bucket]]", 'name = "*"']
     if names:
-        lines += ['names = "encrypt-unordered"', f'name_secret_file = "{names}"']
+        lines += ['names = "encrypt"', f'name_secret_file = "{names}"']
     if tags:
         lines += [f'entity_tags = "{tags}"']
     path = os.path.join(folder, "endseal-s3.toml")
