@@ -91,23 +91,18 @@ PROXY = {
 }
 
 
-ORDER = "takes lists for sorted, which are in the order of encrypted names"
-
-# Clients and cases that need names that are not encrypted.
+# Cases that need names that are not encrypted.
 NAMES = {
     "names/key_with[long]": "has no room once it is encrypted",
-    "listings/both_versions_list_the_same": ORDER,
-    "listings/folders_are_folded": ORDER,
-    "listings/pages_of_every_size": ORDER,
-    "listings/pages_of_folders": ORDER,
-    "listings/listings_begin_behind_a_key": ORDER,
-    "aws_cli/listings": ORDER,
-    "aws_cli/synchronisation_transfers_nothing_twice": ORDER,
 }
 
 
-# Encrypted, these keys are like any other.
-WITHOUT_NAMES = {"names/key_with[one_dot]", "names/key_with[two_dots]"}
+# Encrypted, these keys are like any other, and the proxy puts lists together.
+WITHOUT_NAMES = {
+    "names/key_with[one_dot]",
+    "names/key_with[two_dots]",
+    "listings/pages_of_versions_go_on_behind_parts_of_uploads",
+}
 
 
 def limits(server, direct, names=False):
