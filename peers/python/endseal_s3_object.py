@@ -15,6 +15,8 @@ MIN_PART = 5 << 20
 MOST = 5 << 40
 MAX_HEADER, COPY = 679, 689
 CHECKSUMS = {0: 0, 1: 4, 2: 4, 3: 8, 4: 20, 5: 32}
+# Types of a checksum that an upload may announce: 1 composite, 2 of the full object.
+ANNOUNCED = {1: (1, 2), 2: (1, 2), 3: (2,), 4: (1,), 5: (1,), 6: (1,)}
 OWN_METADATA = {"endseal", "endseal-m"}
 CONTENT_HEADERS = {
     ":cache-control",
@@ -278,8 +280,12 @@ class UploadId:
         check(self.header.form == 2)
 
     def open(self, key, bucket, name):
-        """What was sealed: the backend's id, and what a later version of this reader knows."""
-        return open_message(key, b"upload", self.header.data + place(2, bucket, name), self.sealed)
+        """The announced checksum as kind and type, zeros if there is none, and the backend's id."""
+        context = self.header.data + place(2, bucket, name)
+        fields = Fields(open_message(key, b"upload", context, self.sealed))
+        kind, form = fields.take(2)
+        check((kind, form) == (0, 0) or (1 <= kind <= 6 and form in ANNOUNCED[kind]))
+        return kind, form, utf8(fields.rest(), 1_024)
 
 
 class Receipt:

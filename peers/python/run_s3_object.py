@@ -58,14 +58,16 @@ def read_object(vector):
 
 def read_upload_id(vector):
     id = s3.UploadId(vector["upload-id"])
-    backend = id.open(content_key(vector, id.header), vector["bucket"], vector["key"])
-    return {"backend-upload-id": s3.utf8(backend, 1_024)}
+    key = content_key(vector, id.header)
+    kind, form, backend = id.open(key, vector["bucket"], vector["key"])
+    found = {"backend-upload-id": backend}
+    return found | ({"checksum-kind": kind, "checksum-type": form} if kind else {})
 
 
 def read_recorded_id(vector):
     id = s3.UploadId(vector["record"])
-    backend = id.open(content_key(vector, id.header), vector["bucket"], vector["key"])
-    backend = s3.utf8(backend, 1_024)
+    key = content_key(vector, id.header)
+    _, _, backend = id.open(key, vector["bucket"], vector["key"])
     s3.check(backend == vector["listed-id"])
     return {"record-key": f".endseal/upload/{s3.short_digest(b'parked', backend)}/id"}
 

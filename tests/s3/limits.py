@@ -63,7 +63,19 @@ DIRECT = {
         "breakdowns/a_client_that_vanishes_in_an_upload_leaves_nothing": "stores half an upload",
         "breakdowns/an_upload_that_ends_too_early_is_no_object": "stores half an upload",
     },
-    "minio": {},
+    "minio": {
+        "checksums/the_checksum_of_the_creation_holds[CRC32]": "names no type",
+        "checksums/the_checksum_of_the_creation_holds[CRC32C]": "names no type",
+        "checksums/the_checksum_of_the_creation_holds[CRC64NVME]": "names no type",
+        "checksums/the_checksum_of_the_creation_holds[SHA1]": "names no type",
+        "checksums/the_checksum_of_the_creation_holds[SHA256]": "names no type",
+        "checksums/a_checksum_of_the_full_object_that_is_wrong_is_refused": (
+            "answers InvalidArgument"
+        ),
+        "checksums/a_checksum_type_that_the_algorithm_does_not_have_is_refused": (
+            "takes a type without an algorithm"
+        ),
+    },
     "s3proxy": {
         "objects/metadata_above_the_limit_are_refused": "has no limit",
         "connections/an_upload_without_a_length_is_refused": "takes it",
@@ -91,23 +103,18 @@ PROXY = {
 }
 
 
-ORDER = "takes lists for sorted, which are in the order of encrypted names"
-
-# Clients and cases that need names that are not encrypted.
+# Cases that need names that are not encrypted.
 NAMES = {
     "names/key_with[long]": "has no room once it is encrypted",
-    "listings/both_versions_list_the_same": ORDER,
-    "listings/folders_are_folded": ORDER,
-    "listings/pages_of_every_size": ORDER,
-    "listings/pages_of_folders": ORDER,
-    "listings/listings_begin_behind_a_key": ORDER,
-    "aws_cli/listings": ORDER,
-    "aws_cli/synchronisation_transfers_nothing_twice": ORDER,
 }
 
 
-# Encrypted, these keys are like any other.
-WITHOUT_NAMES = {"names/key_with[one_dot]", "names/key_with[two_dots]"}
+# Encrypted, these keys are like any other, and the proxy puts lists together.
+WITHOUT_NAMES = {
+    "names/key_with[one_dot]",
+    "names/key_with[two_dots]",
+    "listings/pages_of_versions_go_on_behind_parts_of_uploads",
+}
 
 
 def limits(server, direct, names=False):

@@ -106,7 +106,7 @@ def configuration(server, folder, port, ring, extra="", clients=None, names=None
                 f'backend_secret_key_file = "{path}"',
             ]
     if names:
-        lines += ["[[bucket]]", 'name = "*"', 'names = "encrypt-unordered"']
+        lines += ["[[bucket]]", 'name = "*"', 'names = "encrypt"']
         lines += [f'name_secret_file = "{names}"']
     path = os.path.join(folder, "endseal-s3.toml")
     with open(path, "w") as file:

@@ -250,6 +250,106 @@ def test_a_checksum_of_the_full_object(world):
         equal(got[f"Checksum{kind}"], whole, "checksum of GET")
 
 
+def begun(world, kind, checksum_type=None):
+    """An upload of two parts whose creation alone names the checksum: which it is, pieces, parts, answer."""
+    bucket, pieces = world.bucket("sums"), [content(PART, kind), content(1000, kind)]
+    named = {"ChecksumType": checksum_type} if checksum_type else {}
+    which = {"Bucket": bucket, "Key": "k"}
+    answer = world.s3.create_multipart_upload(**which, ChecksumAlgorithm=kind, **named)
+    which["UploadId"] = answer["UploadId"]
+    parts = []
+    for number, data in enumerate(pieces, 1):
+        part = put_part(
+            world, bucket, "k", which["UploadId"], number, data, ChecksumAlgorithm=kind
+        )
+        parts.append({**part, f"Checksum{kind}": of(kind, data)})
+    return which, pieces, parts, answer
+
+
+# Algorithms with the types that S3 has for them; the first is the default.
+TYPES = {
+    "CRC32": ("COMPOSITE", "FULL_OBJECT"),
+    "CRC32C": ("COMPOSITE", "FULL_OBJECT"),
+    "CRC64NVME": ("FULL_OBJECT",),
+    "SHA1": ("COMPOSITE",),
+    "SHA256": ("COMPOSITE",),
+}
+
+
+def checksum_of(kind, checksum_type, pieces):
+    if checksum_type == "FULL_OBJECT":
+        return of(kind, b"".join(pieces))
+    return f"{of(kind, b''.join(DIGESTS[kind](it) for it in pieces))}-{len(pieces)}"
+
+
+@every_kind
+def test_the_checksum_of_the_creation_holds(world, kind):
+    """Neither the list of parts nor the completion names it again."""
+    for checksum_type in (None, *TYPES[kind]):
+        which, pieces, parts, answer = begun(world, kind, checksum_type)
+        expected = checksum_type or TYPES[kind][0]
+        told = (answer["ChecksumAlgorithm"], answer["ChecksumType"])
+        equal(told, (kind, expected), "creation")
+        page = world.s3.list_parts(**which)
+        told = (page["ChecksumAlgorithm"], page["ChecksumType"])
+        equal(told, (kind, expected), "list of parts")
+        listed = [it[f"Checksum{kind}"] for it in page["Parts"]]
+        equal(listed, [it[f"Checksum{kind}"] for it in parts], "parts")
+        whole = checksum_of(kind, expected, pieces)
+        done = world.s3.complete_multipart_upload(
+            **which, MultipartUpload={"Parts": parts}, **{f"Checksum{kind}": whole}
+        )
+        equal((done[f"Checksum{kind}"], done["ChecksumType"]), (whole, expected), "completion")
+        head = world.s3.head_object(Bucket=which["Bucket"], Key="k", ChecksumMode="ENABLED")
+        equal(head[f"Checksum{kind}"], whole, "checksum of HEAD")
+        check(world, which["Bucket"], "k", b"".join(pieces))
+
+
+def test_a_checksum_of_the_full_object_that_is_wrong_is_refused(world):
+    which, pieces, parts, _ = begun(world, "CRC32", "FULL_OBJECT")
+    # That of the parts' checksums is not that of the object.
+    composite = of("CRC32", b"".join(DIGESTS["CRC32"](it) for it in pieces))
+    for wrong_one in (wrong("CRC32"), composite):
+        with refused(400, "BadDigest"):
+            world.s3.complete_multipart_upload(
+                **which, MultipartUpload={"Parts": parts}, ChecksumCRC32=wrong_one
+            )
+    absent(world.s3, which["Bucket"], "k")
+
+
+def test_a_checksum_type_that_the_algorithm_does_not_have_is_refused(world):
+    bucket = world.bucket("sums")
+    for kind, types in TYPES.items():
+        for checksum_type in {"COMPOSITE", "FULL_OBJECT"} - set(types):
+            with refused(400, "InvalidRequest"):
+                begin(world, bucket, "k", ChecksumAlgorithm=kind, ChecksumType=checksum_type)
+    head = {"x-amz-checksum-type": "FULL_OBJECT"}
+    refusal(world.wire.request("POST", f"/{bucket}/k?uploads", head), 400, "InvalidRequest")
+
+
+@pytest.mark.needs_proxy
+def test_a_completion_does_not_contradict_its_creation(world):
+    """What servers answer to this differs."""
+    which, pieces, parts, _ = begun(world, "CRC32", "FULL_OBJECT")
+    other = [{**it, "ChecksumSHA256": of("SHA256", data)} for it, data in zip(parts, pieces)]
+    for part in other:
+        del part["ChecksumCRC32"]
+    for listed, options in (
+        (parts, {"ChecksumType": "COMPOSITE"}),
+        (parts, {"ChecksumCRC32C": of("CRC32C", b"".join(pieces))}),
+        (other, {}),
+    ):
+        with refused(400, "InvalidRequest"):
+            world.s3.complete_multipart_upload(
+                **which, MultipartUpload={"Parts": listed}, **options
+            )
+    absent(world.s3, which["Bucket"], "k")
+    done = world.s3.complete_multipart_upload(
+        **which, MultipartUpload={"Parts": parts}, ChecksumType="FULL_OBJECT"
+    )
+    equal(done["ChecksumCRC32"], of("CRC32", b"".join(pieces)), "checksum")
+
+
 def test_a_wrong_checksum_of_a_part_in_the_list_is_refused(world):
     bucket = world.bucket("sums")
     upload_id = begin(world, bucket, "k", ChecksumAlgorithm="SHA256")

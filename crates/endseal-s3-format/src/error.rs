@@ -98,6 +98,8 @@ error! {
     UploadIdError {
         /// The header is that of a whole object.
         Form = "the header is that of a whole object",
+        /// The type of the announced checksum is not one of its algorithm.
+        Checksum = "the checksum type is not one of the algorithm",
         /// The backend's upload id is empty or longer than 1,024 bytes.
         BackendId = "the upload id of the backend is empty or longer than 1,024 bytes",
         /// The source of randomness failed.

@@ -66,7 +66,7 @@ pub use range::{RangeOpener, RangePlan};
 pub use receipt::Receipt;
 pub use record::{Entry, Record};
 pub use recorded::{receipt_key, recorded_folder, recorded_folder_of, recorded_id_key};
-pub use upload_id::UploadId;
+pub use upload_id::{AnnouncedAlgorithm, AnnouncedChecksum, UploadId};
 
 /// Name of the metadata entry with the header: `x-amz-meta-endseal`.
 pub const HEADER_METADATA: &str = "endseal";

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `ListBucketResult` (v1, v2), `ListVersionsResult`, `ListMultipartUploadsResult`, `ListPartsResult`, `Delete`, `DeleteResult` | [`rewrite()`], [`entries`] |
 //! | `ListBucketResult`, `ListVersionsResult`, `ListMultipartUploadsResult` with all outside the entries replaced | [`ListHead`], [`relist`] |
+//! | the same lists, assembled from entries of several pages | [`ListPage`], [`assemble()`] |
 //! | `InitiateMultipartUploadResult`, `CompleteMultipartUploadResult`, `CopyObjectResult`, `CopyPartResult`, `PostResponse`, `Error` | [`rewrite_result`], [`Fields`] |
 //! | `CompleteMultipartUpload` | [`read_complete`], [`write_complete`] |
 //! | `Delete` | [`read_delete`] |
@@ -19,6 +20,7 @@
 //! | `GetObjectAttributesResponse` | [`rewrite_attributes`] |
 //! | `Error`, `CopyPartResult` and others of our own | [`ErrorDocument`], [`Builder`] |
 
+mod assemble;
 mod attributes;
 mod builder;
 mod complete;
@@ -37,6 +39,7 @@ mod tagging;
 mod text;
 mod tree;
 
+pub use assemble::{ListEntry, ListPage, assemble, common_prefix};
 pub use attributes::{AttributesChange, PartAttributes, PartsAttributes, rewrite_attributes};
 pub use builder::Builder;
 pub use complete::{CompletedPart, read_complete, write_complete};

@@ -178,7 +178,7 @@ fn transit() -> String {
     "transit".to_owned()
 }
 
-/// Limits of connections and times.
+/// Limits of connections, times and lists.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -204,6 +204,10 @@ pub struct Limits {
     /// Timeout for the first byte of the backend's response.
     #[serde(deserialize_with = "seconds")]
     pub backend_timeout: Duration,
+    /// Maximum number of keys that are read from the backend and sorted for one list in a bucket
+    /// with encrypted names.
+    #[serde(deserialize_with = "count")]
+    pub list_keys: usize,
     /// Time that running requests have to end when the proxy stops.
     #[serde(deserialize_with = "seconds")]
     pub drain: Duration,
@@ -219,6 +223,7 @@ impl Default for Limits {
             idle_timeout: Duration::from_secs(60),
             min_rate: 1_024,
             backend_timeout: Duration::from_secs(300),
+            list_keys: 100_000,
             drain: Duration::from_secs(30),
         }
     }

@@ -8,10 +8,10 @@ mod delete_bucket;
 mod delete_objects;
 mod get_object;
 mod head_object;
+mod key_list;
 mod list_objects;
 mod listed_objects;
 mod multipart;
-mod named_list;
 mod overrides;
 mod pass_through;
 mod post_object;
@@ -23,7 +23,6 @@ mod settled;
 use http::Response;
 
 pub(crate) use self::get_object::open_range;
-use self::named_list::KeyCodec;
 pub(crate) use self::post_object::post_object;
 pub(crate) use self::preflight::{is_preflight, preflight};
 pub(crate) use self::put_object::{MAX_PUT, seal};
@@ -45,12 +44,12 @@ pub(crate) async fn handle(
 ) -> Result<Response<Outgoing>, S3Error> {
     if let Some(names) = call.target.bucket().and_then(|bucket| proxy.names(bucket)) {
         bucket_settings::check(&call)?;
-        if let Some(kind) = named_list::kind_of(&call) {
-            return named_list::named_list(proxy, &call, kind, KeyCodec::Encrypted(&names)).await;
+        if let Some(kind) = key_list::kind_of(&call) {
+            return key_list::sorted_list(proxy, &call, kind, &names).await;
         }
     }
-    if let Some(kind) = named_list::recorded_kind_of(proxy, &call) {
-        return named_list::named_list(proxy, &call, kind, KeyCodec::Plain).await;
+    if let Some(kind) = key_list::recorded_kind_of(proxy, &call) {
+        return key_list::visible_list(proxy, &call, kind).await;
     }
     conditions::join(&mut call.headers)?;
     match call.operation {

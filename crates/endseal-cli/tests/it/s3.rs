@@ -124,7 +124,7 @@ fn a_name_secret_is_made_once() {
     let same = std::fs::read_to_string(scratch.folder().join("names.secret")).unwrap();
     assert_eq!(same, text);
     // The ring is not a name secret, and a proxy without one does not start.
-    let bucket = "[[bucket]]\nname = \"b\"\nnames = \"encrypt-unordered\"\nname_secret_file = ";
+    let bucket = "[[bucket]]\nname = \"b\"\nnames = \"encrypt\"\nname_secret_file = ";
     let base = std::fs::read_to_string(scratch.folder().join("s3.toml")).unwrap();
     for (file, code) in [("names.secret", 0), ("ring.key", 4), ("missing", 4)] {
         scratch.write("s3.toml", format!("{base}{bucket}\"{file}\"\n"));

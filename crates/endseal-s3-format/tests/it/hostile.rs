@@ -17,7 +17,7 @@ fn headers_and_upload_ids() {
     let place = Place::new("bucket", "key").unwrap();
     let header =
         Header::multipart(&key(1), &at(Binding::Key), ("k", b"wrapped"), &mut random).unwrap();
-    let id = UploadId::seal(&header, &key(1), &place, "backend", &mut random).unwrap();
+    let id = UploadId::seal(&header, &key(1), &place, None, "backend", &mut random).unwrap();
     let (bytes, id_bytes) = (base64_decode(&header.encode()), base64_decode(&id));
     let mut parsed = 0;
     for _ in 0..ROUNDS {
@@ -30,7 +30,7 @@ fn headers_and_upload_ids() {
         if let Ok(mutant) = UploadId::parse(&text)
             && let Ok(backend) = mutant.open(&key(1), &place)
         {
-            assert_eq!(backend, "backend");
+            assert_eq!(backend, (None, "backend".to_owned()));
         }
         let text = random.mutant(id.as_bytes());
         let text = String::from_utf8_lossy(&text);

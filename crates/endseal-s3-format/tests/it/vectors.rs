@@ -8,12 +8,12 @@ use aes_gcm::{Aes256Gcm, KeyInit as _};
 use bytes::BytesMut;
 use endseal_crypto::hash;
 use endseal_crypto::random::{Random, RandomError};
-use endseal_s3_format::ContentChecksum;
 use endseal_s3_format::names::{NameSecret, Names};
 use endseal_s3_format::{
-    Binding, Bound, ContentKey, Form, Header, ParkedUpload, PartNumber, PartSealer, Place,
-    RangePlan, Receipt, Record, UploadId, marker, parked_folder, parked_folder_of, parked_key,
-    receipt_key, recorded_folder, recorded_folder_of, recorded_id_key, size, user_metadata,
+    AnnouncedAlgorithm, Binding, Bound, ChecksumAlgorithm, ContentChecksum, ContentKey, Form,
+    Header, ParkedUpload, PartNumber, PartSealer, Place, RangePlan, Receipt, Record, UploadId,
+    marker, parked_folder, parked_folder_of, parked_key, receipt_key, recorded_folder,
+    recorded_folder_of, recorded_id_key, size, user_metadata,
 };
 use serde_json::Value;
 
@@ -279,11 +279,22 @@ fn open_upload_id(name: &str, test: &Value) -> Option<()> {
     let id = UploadId::parse(text(test, "upload-id")).ok()?;
     let key = unwrap_key(test, id.header())?;
     let place = Place::new(text(test, "bucket"), text(test, "key")).unwrap();
-    let backend = id.open(&key, &place).ok()?;
+    let (checksum, backend) = id.open(&key, &place).ok()?;
     if test["expect"] == "ok" {
         assert_eq!(backend, text(test, "backend-upload-id"), "{name}");
+        let named = checksum.map(|it| {
+            let number = match it.algorithm {
+                AnnouncedAlgorithm::Kept(known) => {
+                    1 + ChecksumAlgorithm::ALL.iter().position(|it| *it == known).unwrap()
+                }
+                AnnouncedAlgorithm::Sha512 => 6,
+            };
+            (number as u64, if it.is_full_object { 2 } else { 1 })
+        });
+        let field = |field: &str| test.get(field).and_then(Value::as_u64);
+        assert_eq!(named, field("checksum-kind").zip(field("checksum-type")), "{name}");
         let mut random = Script::new(&[[0x0d; 24]]);
-        let sealed = UploadId::seal(id.header(), &key, &place, &backend, &mut random);
+        let sealed = UploadId::seal(id.header(), &key, &place, checksum, &backend, &mut random);
         assert_eq!(sealed.as_deref(), Ok(text(test, "upload-id")), "{name}");
     }
     Some(())
@@ -329,7 +340,10 @@ fn open_recorded_id(name: &str, test: &Value) -> Option<()> {
     let id = UploadId::parse(text(test, "record")).ok()?;
     let key = unwrap_key(test, id.header())?;
     let place = Place::new(text(test, "bucket"), text(test, "key")).unwrap();
-    let backend = id.open(&key, &place).ok().filter(|id| id == text(test, "listed-id"))?;
+    let (_, backend) = id.open(&key, &place).ok()?;
+    if backend != text(test, "listed-id") {
+        return None;
+    }
     if test["expect"] == "ok" {
         let record = recorded_id_key(&backend);
         assert_eq!(record, text(test, "record-key"), "{name}");

@@ -5,7 +5,7 @@ use super::builder::Builder;
 use super::edit::Edits;
 use super::entry::{decode, encode};
 use super::rewrite::{check_list, common_prefixes, entry_kind, is_url_encoded, one};
-use super::tree::Tree;
+use super::tree::{Element, Tree};
 use super::{Change, Entry, XmlError};
 
 /// Elements of a list outside its entries, about its start, its end and its continuation.
@@ -51,20 +51,23 @@ impl ListHead {
         let tree = Tree::parse(xml)?;
         let root = tree.root();
         check_list(&root)?;
-        let url = is_url_encoded(&root)?;
-        let text = |name| -> Result<Option<String>, XmlError> {
-            let text = root.child_text(name)?.filter(|text| !text.is_empty());
-            Ok(text.map(|text| text.into_owned()))
-        };
-        let key = text("NextMarker")?.or(text("NextKeyMarker")?);
-        let word = root.child_text("IsTruncated")?;
-        Ok(Self {
-            is_truncated: word.is_some_and(|word| word.trim().eq_ignore_ascii_case("true")),
-            next_token: text("NextContinuationToken")?,
-            next_key: key.map(|key| if url { decode(&key) } else { Ok(key) }).transpose()?,
-            next_id: text("NextVersionIdMarker")?.or(text("NextUploadIdMarker")?),
-        })
+        head(&root, is_url_encoded(&root)?)
     }
+}
+
+pub(super) fn head(root: &Element<'_>, url: bool) -> Result<ListHead, XmlError> {
+    let text = |name| -> Result<Option<String>, XmlError> {
+        let text = root.child_text(name)?.filter(|text| !text.is_empty());
+        Ok(text.map(|text| text.into_owned()))
+    };
+    let key = text("NextMarker")?.or(text("NextKeyMarker")?);
+    let word = root.child_text("IsTruncated")?;
+    Ok(ListHead {
+        is_truncated: word.is_some_and(|word| word.trim().eq_ignore_ascii_case("true")),
+        next_token: text("NextContinuationToken")?,
+        next_key: key.map(|key| if url { decode(&key) } else { Ok(key) }).transpose()?,
+        next_id: text("NextVersionIdMarker")?.or(text("NextUploadIdMarker")?),
+    })
 }
 
 /// An element of a list outside its entries, such as `MaxKeys`.

@@ -4,7 +4,7 @@ use super::edit::Edits;
 use super::entry::{decode, encode};
 use super::tree::{Element, Tree};
 use super::{Builder, Change, Entry, EntryKind, ListedPart, XmlError};
-use crate::checksum::ChecksumKind;
+use crate::checksum::{ChecksumKind, ChecksumType};
 
 /// A key or prefix that stands outside the entries, or the upload that they belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,7 +23,8 @@ pub enum Name {
     UploadId,
 }
 
-/// New value of a list's `ChecksumAlgorithm`, the one of all its parts.
+/// New value of `ChecksumAlgorithm` and `ChecksumType` of a list of parts, which are those of the
+/// upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AlgorithmChange {
@@ -31,8 +32,8 @@ pub enum AlgorithmChange {
     Keep,
     /// Both elements are removed.
     Drop,
-    /// This algorithm replaces the old value.
-    Set(ChecksumKind),
+    /// This algorithm, and the type if it is known, replace the old values.
+    Set(ChecksumKind, Option<ChecksumType>),
 }
 
 /// Changes of a list. A closure over entries leaves all names as they are.
@@ -125,9 +126,12 @@ fn algorithm(root: &Element<'_>, change: AlgorithmChange, edits: &mut Edits) {
     for name in ["ChecksumAlgorithm", "ChecksumType"] {
         root.child(name).iter().for_each(|element| edits.remove(element));
     }
-    if let AlgorithmChange::Set(kind) = change {
+    if let AlgorithmChange::Set(kind, checksum_type) = change {
         let mut fragment = Builder::fragment();
         fragment.leaf("ChecksumAlgorithm", kind.name());
+        if let Some(checksum_type) = checksum_type {
+            fragment.leaf("ChecksumType", checksum_type.name());
+        }
         edits.append(root, fragment);
     }
 }

@@ -1,5 +1,6 @@
 //! Bodies as AWS documents them and as servers write them.
 
+mod assemble;
 mod changes;
 mod hostile;
 mod lists;

@@ -94,7 +94,7 @@ struct BucketTable {
 enum NamesMode {
     #[default]
     Plain,
-    EncryptUnordered,
+    Encrypt,
 }
 
 impl File {
@@ -278,7 +278,7 @@ impl BucketTable {
     fn resolve(self, secrets: &mut SecretFiles<'_>) -> Result<BucketRule, ConfigError> {
         let entry = "bucket.name_secret_file";
         let names = match (self.names, self.name_secret_file) {
-            (NamesMode::EncryptUnordered, Some(path)) => {
+            (NamesMode::Encrypt, Some(path)) => {
                 let path = secrets.folder.join(path);
                 let secret = NameSecretFile::at(&path).load().map_err(|error| {
                     ConfigError::of(entry, format!("{}: {error}", path.display()))
@@ -286,11 +286,11 @@ impl BucketTable {
                 secrets.read.push(path);
                 Some(BucketNames::new(secret))
             }
-            (NamesMode::EncryptUnordered, None) => {
+            (NamesMode::Encrypt, None) => {
                 return Err(ConfigError::of(entry, "is missing"));
             }
             (NamesMode::Plain, Some(_)) => {
-                return Err(ConfigError::of(entry, "needs names = \"encrypt-unordered\""));
+                return Err(ConfigError::of(entry, "needs names = \"encrypt\""));
             }
             (NamesMode::Plain, None) => None,
         };

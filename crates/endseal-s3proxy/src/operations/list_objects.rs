@@ -5,8 +5,8 @@ use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::{self, Change, Entry, EntryKind, ListHead};
 use http::{Method, Response};
 
+use super::key_list;
 use super::listed_objects::{Plain, plain_entry, plaintext, sealed_entry};
-use super::named_list::{self, KeyCodec, named_list};
 use crate::context::{Proxy, RequestContext};
 use crate::forward::{read, with_document};
 use crate::headers;
@@ -37,8 +37,8 @@ pub(super) async fn list_objects(
     let document = document.map_err(|_| S3Error::internal())?;
     if shown == 0 && dropped > 0 && goes_on(&list)? {
         // A client would take an empty page for the end, or could not request the next one.
-        let kind = named_list::kind_of(call).ok_or_else(S3Error::internal)?;
-        return named_list(proxy, call, kind, KeyCodec::Plain).await;
+        let kind = key_list::kind_of(call).ok_or_else(S3Error::internal)?;
+        return key_list::visible_list(proxy, call, kind).await;
     }
     Ok(with_document(head, document))
 }

@@ -4,6 +4,7 @@
 //! that are sent twice.
 
 mod abort;
+mod announced;
 mod choice;
 mod complete;
 mod completed;

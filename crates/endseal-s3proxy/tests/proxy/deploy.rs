@@ -94,15 +94,15 @@ fn the_example_for_minio_can_have_encrypted_names() {
     assert!(config.buckets.rule("photos-1").names.is_some());
     assert!(config.buckets.rule("other").names.is_none());
     for (from, to, entry) in [
-        ("names = \"encrypt-unordered\"", "", "bucket.name_secret_file"),
-        ("names = \"encrypt-unordered\"", "names = \"plain\"", "bucket.name_secret_file"),
+        ("names = \"encrypt\"", "", "bucket.name_secret_file"),
+        ("names = \"encrypt\"", "names = \"plain\"", "bucket.name_secret_file"),
         ("name_secret_file", "#", "bucket.name_secret_file"),
     ] {
         let wrong = text.replace(from, to);
         assert_ne!(wrong, text);
         assert_eq!(read(&wrong).err().unwrap().entry(), entry, "{to}");
     }
-    let unknown = read(&text.replace("encrypt-unordered", "hash")).err().unwrap().to_string();
+    let unknown = read(&text.replace("encrypt", "hash")).err().unwrap().to_string();
     assert!(unknown.contains("unknown variant `hash`"), "{unknown}");
     let file = NameSecretFile::at(&secret);
     assert!(matches!(file.create(&mut OsRandom), Err(CreateNameSecretError::Exists)));

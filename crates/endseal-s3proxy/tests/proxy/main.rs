@@ -3,6 +3,7 @@
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 
 mod access;
+mod announced_checksums;
 mod bypasses;
 mod chunked;
 mod clean;

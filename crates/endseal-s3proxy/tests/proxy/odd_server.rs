@@ -33,6 +33,8 @@ pub(crate) enum Oddity {
     LosesObjects,
     /// Reads of a range find that the object was replaced.
     RefusesConditions,
+    /// Uploads are listed only for the prefix that is their whole key. MinIO behaves like this.
+    ListsWholeKeys,
     /// Every response states the stored length, has a hop-by-hop header, and lists the request's
     /// headers.
     TellsHeaders,
@@ -42,6 +44,8 @@ pub(crate) struct OddServer {
     pub(crate) address: SocketAddr,
     /// Signals that the completion of an upload has started.
     pub(crate) completing: mpsc::UnboundedReceiver<()>,
+    /// Targets of all requests.
+    pub(crate) targets: Arc<Mutex<Vec<String>>>,
 }
 
 /// Duration of a step: longer than a client needs to disconnect, or to send another request.
@@ -54,6 +58,7 @@ struct Shared {
     completing: mpsc::UnboundedSender<()>,
     /// Folders that were already lost once.
     lost: Mutex<HashSet<String>>,
+    targets: Arc<Mutex<Vec<String>>>,
 }
 
 struct Request {
@@ -74,13 +79,15 @@ impl OddServer {
             is_completing: AtomicBool::new(false),
             completing: tell,
             lost: Mutex::default(),
+            targets: Arc::default(),
         });
+        let targets = Arc::clone(&shared.targets);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(Arc::clone(&shared).serve(stream));
             }
         });
-        Self { address, completing }
+        Self { address, completing, targets }
     }
 }
 
@@ -88,6 +95,7 @@ impl Shared {
     /// Serves one request and closes the connection.
     async fn serve(self: Arc<Self>, mut stream: TcpStream) {
         let Some(request) = Request::read(&mut stream).await else { return };
+        self.targets.lock().unwrap().push(request.target.clone());
         let in_steps = matches!(self.oddity, Oddity::TakesPartsFirst | Oddity::HidesUploads);
         if in_steps && request.completes() {
             self.is_completing.store(true, SeqCst);
@@ -122,6 +130,11 @@ impl Shared {
         }
         let mut answer = self.ask(&request).await;
         let path = request.target.split('?').next().unwrap();
+        if self.oddity == Oddity::ListsWholeKeys && request.target.contains("?uploads") {
+            let prefix = request.target.split("prefix=").nth(1).unwrap_or_default();
+            let prefix = prefix.split('&').next().unwrap().replace("%2F", "/");
+            answer.keep_uploads(&prefix);
+        }
         if self.oddity == Oddity::TellsTags && answer.status == 412 {
             let there = self.backend.ask("HEAD", path).await.expect(200);
             answer.headers.insert("etag", there.etag().parse().unwrap());
@@ -186,6 +199,18 @@ impl Shared {
 }
 
 impl Answer {
+    /// Removes the uploads that have another key.
+    fn keep_uploads(&mut self, key: &str) {
+        let key = format!("<Key>{key}</Key>");
+        let pieces = self.text().split_inclusive("</Upload>").map(|piece| {
+            let (before, upload) = piece.split_once("<Upload>").unwrap_or((piece, ""));
+            if upload.contains(&key) { piece } else { before }
+        });
+        let text: String = pieces.collect();
+        self.headers.insert("content-length", text.len().into());
+        self.body = text.into_bytes();
+    }
+
     fn take_parts(&mut self) {
         let text = self.text();
         let (first, last) = (text.find("<Part>").unwrap(), text.rfind("</Part>").unwrap());

@@ -9,10 +9,15 @@ use super::{BUCKET, KEY, WRAPPING_KEY, base64, context, flipped, header, place, 
 const SALT: [u8; 24] = [0x0d; 24];
 pub(super) const BACKEND: &str = "2~backend-upload-id";
 
+/// An upload id whose client announced no checksum.
 pub(super) fn upload_id(version: u8, header: &[u8], place: &[u8], backend: &[u8]) -> Vec<u8> {
+    announced(version, header, place, &[0, 0], backend)
+}
+
+fn announced(version: u8, header: &[u8], place: &[u8], checksum: &[u8], backend: &[u8]) -> Vec<u8> {
     let length = u16::try_from(header.len()).unwrap().to_be_bytes();
     let context = context("upload", &[header, place].concat());
-    let sealed = salted(&SALT, &context, backend);
+    let sealed = salted(&SALT, &context, &[checksum, backend].concat());
     [&[version], &length[..], header, &sealed].concat()
 }
 
@@ -38,6 +43,34 @@ pub(super) fn write(dir: &Path) {
             .write(dir);
     }
     let head = header(2, 2, 0);
+    let with_checksum =
+        |checksum: &[u8]| base64(&announced(1, &head, &here, checksum, BACKEND.as_bytes()));
+    for (scenario, comment, kind, of) in [
+        ("upload-id-crc32", "CRC32 of the full object was announced", 1, 2),
+        ("upload-id-crc32-composite", "a composite CRC32 was announced", 1, 1),
+        ("upload-id-crc64nvme", "CRC64NVME was announced", 3, 2),
+        ("upload-id-sha256", "SHA-256 was announced", 5, 1),
+        ("upload-id-sha512", "SHA-512 was announced", 6, 1),
+    ] {
+        vector(scenario, comment, "ok", &with_checksum(&[kind, of]))
+            .with_json("demanded-binding", "2")
+            .with_json("checksum-kind", &kind.to_string())
+            .with_json("checksum-type", &of.to_string())
+            .with("backend-upload-id", BACKEND)
+            .write(dir);
+    }
+    for (scenario, comment, checksum) in [
+        ("upload-id-checksum-kind", "a checksum kind of 7", &[7, 1][..]),
+        ("upload-id-checksum-type", "a checksum type of 3", &[1, 3]),
+        ("upload-id-checksum-none", "a checksum kind without a type", &[1, 0]),
+        ("upload-id-checksum-no-kind", "a checksum type without a kind", &[0, 1]),
+        ("upload-id-sha256-full", "SHA-256 of the full object", &[5, 2]),
+        ("upload-id-crc64nvme-composite", "a composite CRC64NVME", &[3, 1]),
+    ] {
+        vector(scenario, comment, "authentication", &with_checksum(checksum))
+            .with_json("demanded-binding", "2")
+            .write(dir);
+    }
     let good = make(1, &head, BACKEND.as_bytes());
     // The object is bound to nothing, so that only the upload id identifies bucket and key.
     let unbound = header(2, 0, 0);

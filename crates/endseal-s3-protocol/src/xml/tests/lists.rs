@@ -1,6 +1,6 @@
 use super::super::*;
 use super::text;
-use crate::checksum::{ChecksumKind, ChecksumValue};
+use crate::checksum::{ChecksumKind, ChecksumType, ChecksumValue};
 
 /// Version 2 with a folder, unknown elements, attributes, a comment, references, CDATA and blanks.
 const BUCKET: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n\
@@ -262,10 +262,14 @@ fn checksums_of_parts_take_the_place_of_the_servers() {
         <ChecksumCRC32C>AQIDBA==</ChecksumCRC32C></Part>";
     let without = format!("<ListPartsResult><Key>k</Key>{part}</ListPartsResult>");
     assert_eq!(rewritten(servers, Algorithm(AlgorithmChange::Drop)), without);
-    let set = AlgorithmChange::Set(ChecksumKind::Crc32c);
-    let name = "<ChecksumAlgorithm>CRC32C</ChecksumAlgorithm></ListPartsResult>";
-    let with = without.replace("</ListPartsResult>", name);
-    assert_eq!(rewritten(servers, Algorithm(set)), with);
+    for (checksum_type, written) in
+        [(None, ""), (Some(ChecksumType::FullObject), "<ChecksumType>FULL_OBJECT</ChecksumType>")]
+    {
+        let set = AlgorithmChange::Set(ChecksumKind::Crc32c, checksum_type);
+        let name = format!("<ChecksumAlgorithm>CRC32C</ChecksumAlgorithm>{written}");
+        let with = without.replace("</ListPartsResult>", &format!("{name}</ListPartsResult>"));
+        assert_eq!(rewritten(servers, Algorithm(set)), with);
+    }
     let kept = rewritten(servers, Algorithm(AlgorithmChange::Keep));
     assert!(kept.contains("<ChecksumAlgorithm>null</ChecksumAlgorithm><ChecksumType/>"));
 }

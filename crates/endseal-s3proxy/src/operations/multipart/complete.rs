@@ -17,6 +17,7 @@ use http::response::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::time::sleep;
 
+use super::announced::{check_fit, checksum_type};
 use super::choice::choose;
 use super::completed;
 use super::part::is_plain;
@@ -51,6 +52,9 @@ pub(in crate::operations) async fn complete(
     let document = content::collect(content, MAX_REQUEST).await?;
     let named = xml::read_complete(&document)?;
     let upload = Upload::of(proxy, &call).await?;
+    if let Some(announced) = upload.announced {
+        announced.check_completion(&call.headers, &named)?;
+    }
     let mut pauses = AGAIN.iter();
     loop {
         let (error, may_pass) = match attempt(proxy, &call, &upload, &named).await {
@@ -100,7 +104,8 @@ async fn attempt(
         return Ok(None);
     };
     let entries: Vec<Entry> = chosen.iter().map(|(entry, _)| *entry).collect();
-    let checksum = Checksum::of(&call.headers, named, &entries)?;
+    let announced = upload.announced.map(|announced| announced.checksum_type);
+    let checksum = Checksum::of(&call.headers, announced, named, &entries)?;
     let value = checksum.as_ref().and_then(|checksum| kept(checksum.value));
     let is_composite = checksum.as_ref().is_some_and(|it| it.kind == ChecksumType::Composite);
     let record =
@@ -178,20 +183,24 @@ struct Checksum {
 
 impl Checksum {
     /// Computes the checksum of the object if the client states one for each part. If the client
-    /// also states that of the object, the two are compared.
+    /// also states that of the object, the two are compared. The type is that which was announced
+    /// when the upload was created, or the one that the completion names.
     ///
     /// # Errors
-    /// `BadDigest` if the checksums differ.
+    /// `BadDigest` if the checksums differ, `InvalidRequest` for a type that does not fit the
+    /// algorithm.
     fn of(
         headers: &HeaderMap,
+        announced: Option<ChecksumType>,
         named: &[CompletedPart],
         entries: &[Entry],
     ) -> Result<Option<Self>, S3Error> {
         let values: Option<Vec<ChecksumValue>> = named.iter().map(|part| part.checksum).collect();
         let Some(values) = values else { return Ok(None) };
         let Some(algorithm) = values.first().map(ChecksumValue::kind) else { return Ok(None) };
-        let kind = headers::text(headers, "x-amz-checksum-type").and_then(ChecksumType::from_name);
+        let kind = announced.or(checksum_type(headers)?);
         let kind = kind.unwrap_or_else(|| ChecksumType::default_of(algorithm));
+        check_fit(kind, algorithm)?;
         let value = match kind {
             ChecksumType::FullObject => {
                 let parts = values.iter().zip(entries);

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
 use endseal_s3_format::{Header, UploadId};
 use endseal_s3_protocol::S3Error;
-use endseal_s3_protocol::checksum::{ChecksumError, ChecksumKind};
 use endseal_s3_protocol::xml::{self, ResultChange};
 use http::{Method, Response};
 
+use super::announced::{Announced, CHECKSUM_ALGORITHM, CHECKSUM_TYPE};
 use super::upload::Upload;
 use crate::bucket::Plaintext;
 use crate::context::{Proxy, RequestContext};
@@ -32,11 +32,7 @@ pub(in crate::operations) async fn create(
         let (document, _) = started(body).await?;
         return Ok(with_document(head, document.to_vec()));
     }
-    let algorithm = headers::text(&call.headers, "x-amz-checksum-algorithm");
-    if algorithm.is_some_and(|name| ChecksumKind::from_name(name).is_none()) {
-        // An unknown algorithm is refused here, not only at the first part.
-        return Err(ChecksumError::UnknownAlgorithm.into());
-    }
+    let announced = Announced::of_creation(&call.headers)?;
     let place = object_ref.place()?;
     let keys = proxy.new_key(place).await?;
     let header = Header::multipart(
@@ -49,15 +45,16 @@ pub(in crate::operations) async fn create(
     set_metadata(&mut headers, &header, &keys.key)?;
     if proxy.has_trailers() {
         // This is the checksum of the sealed parts, which are sent with that algorithm.
-        headers::insert(&mut headers, "x-amz-checksum-algorithm", TRAILER.name())?;
+        headers::insert(&mut headers, CHECKSUM_ALGORITHM, TRAILER.name())?;
     }
     let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
     let (head, body) = response.into_parts();
     let (document, backend_id) = started(body).await?;
-    let id = UploadId::seal(&header, &keys.key, &place, &backend_id, &mut OsRandom)
+    let checksum = announced.map(Announced::sealed);
+    let id = UploadId::seal(&header, &keys.key, &place, checksum, &backend_id, &mut OsRandom)
         .map_err(|_| S3Error::internal())?;
     if proxy.rule(object_ref.bucket).records_uploads() {
-        let upload = Upload { object_ref, header, key: keys.key, backend_id };
+        let upload = Upload { object_ref, header, key: keys.key, announced, backend_id };
         if let Err(error) = upload.write_id(proxy, &id).await {
             // A client that has the id may search for it in a list.
             upload.give_up(proxy).await;
@@ -69,10 +66,9 @@ pub(in crate::operations) async fn create(
     let mut answer = with_document(head, document);
     let headers = answer.headers_mut();
     headers::remove(headers, |name| headers::is_checksum(name.as_str()));
-    for name in ["x-amz-checksum-algorithm", "x-amz-checksum-type"] {
-        if let Some(value) = call.headers.get(name) {
-            headers.insert(name, value.clone());
-        }
+    if let Some(Announced { algorithm, checksum_type }) = announced {
+        headers::insert(headers, CHECKSUM_ALGORITHM, algorithm.name())?;
+        headers::insert(headers, CHECKSUM_TYPE, checksum_type.name())?;
     }
     Ok(answer)
 }

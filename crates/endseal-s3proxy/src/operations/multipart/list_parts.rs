@@ -12,6 +12,7 @@ use endseal_s3_protocol::xml::{
 use http::response::Parts;
 use http::{HeaderMap, Method, Response};
 
+use super::announced::Announced;
 use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
 use crate::context::{Proxy, RequestContext};
@@ -58,7 +59,9 @@ pub(in crate::operations) async fn list_parts(
     // Boxed because the future is large and would enlarge the future of every request.
     let checksums = Box::pin(upload.checksums(proxy, &parts)).await?;
     let id = call.target.query().get("uploadId").unwrap_or_default();
-    rewritten(head, &list, Shown { upload_id: id, key: call.target.key(), parked, checksums })
+    let announced = upload.announced;
+    let key = call.target.key();
+    rewritten(head, &list, Shown { upload_id: id, key, announced, parked, checksums })
 }
 
 /// Rewrites a list with `rules` and returns it as response.
@@ -85,6 +88,7 @@ impl Rules for Named<'_> {
 struct Shown<'a> {
     upload_id: &'a str,
     key: Option<&'a str>,
+    announced: Option<Announced>,
     parked: Vec<StoredPart>,
     checksums: HashMap<PartNumber, ChecksumValue>,
 }
@@ -136,9 +140,12 @@ impl Rules for Shown<'_> {
     }
 
     fn algorithm(&mut self) -> AlgorithmChange {
+        if let Some(Announced { algorithm, checksum_type }) = self.announced {
+            return AlgorithmChange::Set(algorithm, Some(checksum_type));
+        }
         let mut kinds = self.checksums.values().map(ChecksumValue::kind);
         match kinds.next() {
-            Some(kind) if kinds.all(|other| other == kind) => AlgorithmChange::Set(kind),
+            Some(kind) if kinds.all(|other| other == kind) => AlgorithmChange::Set(kind, None),
             _ => AlgorithmChange::Drop,
         }
     }

@@ -12,6 +12,7 @@ use endseal_s3_protocol::xml::{self, ListedPart};
 use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, Response, StatusCode};
 
+use super::announced::Announced;
 use crate::context::{Proxy, RequestContext};
 use crate::forward::read;
 use crate::headers::{self, USER_METADATA};
@@ -27,6 +28,8 @@ pub(super) struct Upload<'a> {
     /// Header of the object, as the backend got it when the upload was created.
     pub(super) header: Header,
     pub(super) key: ContentKey,
+    /// Checksum that the client announced when it created the upload.
+    pub(super) announced: Option<Announced>,
     /// Id of the upload at the backend.
     pub(super) backend_id: String,
 }
@@ -80,8 +83,10 @@ impl<'a> Upload<'a> {
             let authentication = error.code() == S3Error::not_authentic().code();
             if authentication { S3Error::no_such_upload() } else { error }
         })?;
-        let backend_id = id.open(&key, &place).map_err(|_| S3Error::no_such_upload())?;
-        Ok(Self { object_ref, header: id.header().clone(), key, backend_id })
+        let (checksum, backend_id) =
+            id.open(&key, &place).map_err(|_| S3Error::no_such_upload())?;
+        let (header, announced) = (id.header().clone(), checksum.map(Announced::opened));
+        Ok(Self { object_ref, header, key, announced, backend_id })
     }
 
     /// Returns the target of a request about the upload.
