@@ -14,6 +14,7 @@ mkdir -p "$cache/bin" "$cache/lib" "$cache/log"
 # Go modules by the version that was tried. MinIO has tagged none since it took to modules.
 versitygw=github.com/versity/versitygw/cmd/versitygw@v1.8.0
 minio=github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
+moto=moto[server,kms]==5.2.5
 s3proxy=org.gaul:s3proxy:4.1.0:jar:jar-with-dependencies
 
 say() { echo "tests/s3: $*" >&2; }
@@ -113,6 +114,15 @@ debian_clients() {
     fi
 }
 
+# A key server. It asks for the same boto3 as the tests.
+moto() {
+    "$cache/venv/bin/python" -c 'import moto' 2>/dev/null && return 0
+    say "installing moto"
+    "$cache/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+        -c "$here/requirements.txt" "$moto" >"$cache/log/moto" 2>&1 ||
+        say "no moto: $(tail -n 1 "$cache/log/moto")"
+}
+
 jar() {
     local name=$1 artifact=$2
     local note=$cache/lib/$name.artifact
@@ -144,6 +154,7 @@ for server in "$@"; do
         debian_clients
         go_clients
         js_client
+        moto
         ;;
     *)
         say "unknown: $server"

@@ -5,6 +5,7 @@
 //! | [`RingProvider`] | AES-256-GCM | a file, plain or under a passphrase (docs/spec/s3-key-ring.md) |
 //! | [`RsaProvider`] | RSA-OAEP with SHA-256 | files of PKCS#8 and `SubjectPublicKeyInfo` |
 //! | [`VaultProvider`] | the transit engine of HashiCorp Vault or OpenBao | the server |
+//! | [`AwsKmsProvider`] | AWS Key Management Service | the service |
 //! | [`Several`] | the first of several | theirs |
 //! | [`Cached`] | another provider, asked as rarely as possible | memory, for a bounded time |
 //!
@@ -26,6 +27,7 @@ use core::time::Duration;
 
 use endseal_crypto::random::{OsRandom, Random};
 
+pub mod aws;
 pub mod cache;
 mod http_client;
 pub mod key_file;
@@ -34,6 +36,7 @@ pub mod rsa;
 mod several;
 pub mod vault;
 
+pub use aws::AwsKmsProvider;
 pub use cache::Cached;
 pub use endseal_s3_format::{ContentKey, InvalidKeyId, KeyId};
 pub use http_client::{HttpClient, HttpFailure, Pending};
@@ -116,6 +119,8 @@ pub enum ProviderKind {
     Rsa,
     /// The transit engine of HashiCorp Vault or OpenBao.
     Vault,
+    /// AWS Key Management Service.
+    AwsKms,
 }
 
 impl ProviderKind {
@@ -126,6 +131,7 @@ impl ProviderKind {
             Self::Ring => "ring",
             Self::Rsa => "rsa",
             Self::Vault => "vault",
+            Self::AwsKms => "aws-kms",
         }
     }
 }

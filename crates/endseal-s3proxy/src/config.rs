@@ -172,6 +172,26 @@ pub enum Keys {
         /// File with certificates to trust in addition to the usual ones, in PEM.
         ca_file: Option<PathBuf>,
     },
+    /// AWS Key Management Service.
+    #[serde(rename = "aws-kms")]
+    AwsKms {
+        /// Name of the key in the headers of objects.
+        id: String,
+        /// Key at the service: its id, its ARN, or an alias.
+        key: String,
+        /// Region of the key.
+        region: String,
+        /// URL of the service, if it is not that of the region.
+        url: Option<String>,
+        /// Access key, in the place of the chain of credentials.
+        access_key: Option<String>,
+        /// File with the secret of the access key in its first line.
+        secret_key_file: Option<PathBuf>,
+        /// Profile of the shared files, and no other source of the chain.
+        profile: Option<String>,
+        /// File with certificates to trust in addition to the usual ones, in PEM.
+        ca_file: Option<PathBuf>,
+    },
 }
 
 fn transit() -> String {

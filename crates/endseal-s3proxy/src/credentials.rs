@@ -7,9 +7,11 @@
 mod chain;
 mod connector;
 mod failure;
+mod kms_signer;
 mod renewal;
 
 pub use chain::CredentialChain;
+pub(crate) use kms_signer::KmsSigner;
 
 use std::sync::Arc;
 
@@ -29,10 +31,16 @@ pub(crate) enum BackendSigner {
 }
 
 impl BackendSigner {
-    /// Creates a signer with the credentials of a chain and starts to request them. Must be called
-    /// in a tokio runtime.
-    pub(crate) fn of_chain(chain: &CredentialChain, region: &str, trust: Trust) -> Self {
-        Self::Renewed(Arc::new(Renewal::start(chain.clone(), region.to_owned(), trust)))
+    /// Creates a signer of requests to `service` with the credentials of a chain, and starts to
+    /// request them. Must be called in a tokio runtime.
+    pub(crate) fn of_chain(
+        chain: &CredentialChain,
+        service: &'static str,
+        region: &str,
+        trust: Trust,
+    ) -> Self {
+        let renewal = Renewal::start(chain.clone(), service, region.to_owned(), trust);
+        Self::Renewed(Arc::new(renewal))
     }
 
     /// Returns a signer with the credentials that are valid now.

@@ -7,17 +7,26 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use endseal_crypto::secret::Zeroizing;
 use endseal_kms::cache::CacheLimits;
 use endseal_kms::ring::{RingFile, read_passphrase};
 use endseal_kms::rsa::RsaKey;
 use endseal_kms::vault::{TokenSource, VaultSettings};
-use endseal_kms::{Cached, KeyId, KeyProvider, RingProvider, RsaProvider, VaultProvider};
+use endseal_kms::{
+    AwsKmsProvider, Cached, KeyId, KeyProvider, RingProvider, RsaProvider, VaultProvider,
+};
 use endseal_s3_folder::FolderServer;
+use endseal_s3_protocol::sigv4::{SecretKey, Signer};
+use http::HeaderValue;
 
 use crate::config::{Backend, Config, Keys, Limits};
 use crate::context::Proxy;
-use crate::credentials::BackendSigner;
+use crate::credentials::{BackendSigner, CredentialChain, KmsSigner};
 use crate::upstream::{self, Client, Target, Trust};
+
+/// Services of AWS that requests are signed for.
+const S3: &str = "s3";
+const KMS: &str = "kms";
 
 /// Reason why a proxy could not be started: a file or entry, and what is wrong with it.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +83,7 @@ impl Proxy {
         let client = client("backend.url", &backend.url, ca_file, limits)?;
         let mut proxy = Self::of_provider(config, provider, client);
         if let Some(chain) = &backend.credentials {
-            proxy.signer = BackendSigner::of_chain(chain, &backend.region, trust(ca_file)?);
+            proxy.signer = BackendSigner::of_chain(chain, S3, &backend.region, trust(ca_file)?);
         }
         Ok(proxy)
     }
@@ -180,12 +189,7 @@ pub(crate) fn provider(keys: &Keys) -> Result<Arc<dyn KeyProvider>, StartError> 
             Ok(Arc::new(RsaProvider::new(first, others)))
         }
         Keys::Vault { id, url, mount, key, token_file, namespace, ca_file } => {
-            let limits = upstream::Limits {
-                connections: 32,
-                first_byte: Duration::from_secs(10),
-                ..upstream::Limits::default()
-            };
-            let client = client("keys.url", url, ca_file.as_deref(), limits)?;
+            let client = client("keys.url", url, ca_file.as_deref(), key_server_limits())?;
             let settings = VaultSettings {
                 id: KeyId::new(id).map_err(|error| StartError::new("keys.id", error))?,
                 mount: mount.clone(),
@@ -196,6 +200,55 @@ pub(crate) fn provider(keys: &Keys) -> Result<Arc<dyn KeyProvider>, StartError> 
             let provider = VaultProvider::new(Arc::new(client), settings);
             Ok(Arc::new(provider.map_err(|error| StartError::new("keys", error))?))
         }
+        Keys::AwsKms { id, key, region, url, access_key, secret_key_file, profile, ca_file } => {
+            let url = url.clone();
+            let url = url.unwrap_or_else(|| format!("https://kms.{region}.amazonaws.com"));
+            let client = client("keys.url", &url, ca_file.as_deref(), key_server_limits())?;
+            let credentials = match (access_key, secret_key_file) {
+                (Some(access_key), Some(path)) => {
+                    let secret = SecretKey::new(secret_line(path)?);
+                    let signer = Signer::new(access_key.clone(), secret, region.clone());
+                    BackendSigner::Fixed(Arc::new(signer.for_service(KMS)))
+                }
+                (None, None) => {
+                    let chain = CredentialChain::new();
+                    let chain = match profile {
+                        Some(profile) => chain.with_profile(profile),
+                        None => chain,
+                    };
+                    BackendSigner::of_chain(&chain, KMS, region, trust(ca_file.as_deref())?)
+                }
+                _ => {
+                    let why = "goes with secret_key_file, or neither is given";
+                    return Err(StartError::new("keys.access_key", why));
+                }
+            };
+            let host = HeaderValue::from_str(client.target().authority())
+                .map_err(|error| StartError::new("keys.url", error))?;
+            let signer = KmsSigner::new(credentials, host);
+            let id = KeyId::new(id).map_err(|error| StartError::new("keys.id", error))?;
+            let provider = AwsKmsProvider::new(Arc::new(client), signer, id, key.clone());
+            Ok(Arc::new(provider.map_err(|error| StartError::new("keys.key", error))?))
+        }
+    }
+}
+
+/// Returns the limits of requests to a key server.
+fn key_server_limits() -> upstream::Limits {
+    upstream::Limits {
+        connections: 32,
+        first_byte: Duration::from_secs(10),
+        ..upstream::Limits::default()
+    }
+}
+
+/// Reads the secret in the first line of a file.
+fn secret_line(path: &Path) -> Result<String, StartError> {
+    let text = fs::read_to_string(path).map(Zeroizing::new);
+    let text = text.map_err(|error| StartError::of_file(path, error))?;
+    match text.lines().next().map(str::trim).filter(|line| !line.is_empty()) {
+        Some(line) => Ok(line.to_owned()),
+        None => Err(StartError::of_file(path, "is empty")),
     }
 }
 

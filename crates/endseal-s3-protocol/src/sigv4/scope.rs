@@ -1,17 +1,20 @@
-//! Scope of a credential: `<access key>/<day>/<region>/s3/aws4_request`.
+//! Scope of a credential: `<access key>/<day>/<region>/<service>/aws4_request`.
 
 use super::Timestamp;
 use super::ascii::rsplit_once;
 
 /// Longest region that is taken.
 const MAX_REGION: usize = 64;
+/// The service that clients sign for.
+pub(super) const S3: &str = "s3";
 
-/// Access key, day and region for which a signature is valid.
+/// Access key, day, region and service for which a signature is valid.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) access_key: &'a str,
     pub(super) day: &'a str,
     pub(super) region: &'a str,
+    pub(super) service: &'a str,
 }
 
 impl<'a> Scope<'a> {
@@ -30,7 +33,7 @@ impl<'a> Scope<'a> {
         if access_key.is_empty() {
             return Err(SHAPE);
         }
-        if service != "s3" {
+        if service != S3 {
             return Err("The credential's service is wrong; expecting 's3'.");
         }
         if end != "aws4_request" {
@@ -43,7 +46,7 @@ impl<'a> Scope<'a> {
         if region.len() > MAX_REGION || !region.bytes().all(plain) {
             return Err("The credential's region is malformed.");
         }
-        Ok(Self { access_key, day, region })
+        Ok(Self { access_key, day, region, service })
     }
 
     /// Returns the text of it that is signed.
@@ -52,8 +55,8 @@ impl<'a> Scope<'a> {
     }
 
     /// The same text in parts, for callers that append them to their own buffer.
-    pub(super) const fn signed_parts(&self) -> [&'a str; 4] {
-        [self.day, "/", self.region, "/s3/aws4_request"]
+    pub(super) const fn signed_parts(&self) -> [&'a str; 6] {
+        [self.day, "/", self.region, "/", self.service, "/aws4_request"]
     }
 }
 

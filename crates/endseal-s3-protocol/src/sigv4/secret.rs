@@ -28,13 +28,13 @@ impl SecretKey {
         Self { text, digest }
     }
 
-    /// `HMAC(HMAC(HMAC(HMAC("AWS4" || secret, day), region), "s3"), "aws4_request")`.
-    pub(super) fn derive(&self, day: &str, region: &str) -> SigningKey {
+    /// `HMAC(HMAC(HMAC(HMAC("AWS4" || secret, day), region), service), "aws4_request")`.
+    pub(super) fn derive(&self, day: &str, region: &str, service: &str) -> SigningKey {
         let mut first = Zeroizing::new(Vec::with_capacity(4 + self.text.len()));
         first.extend_from_slice(b"AWS4");
         first.extend_from_slice(self.text.as_bytes());
         let mut key = Zeroizing::new(sha256::hmac(&first, &[day.as_bytes()]));
-        for part in [region, "s3", "aws4_request"] {
+        for part in [region, service, "aws4_request"] {
             key = Zeroizing::new(sha256::hmac(&key[..], &[part.as_bytes()]));
         }
         SigningKey(Box::new(HmacKey::new(&key[..])))
@@ -111,7 +111,7 @@ impl KeyCache {
             return (Arc::clone(&kept.key), true);
         }
         drop(cached);
-        (Arc::new(secret.derive(scope.day, scope.region)), false)
+        (Arc::new(secret.derive(scope.day, scope.region, scope.service)), false)
     }
 
     /// Keeps a derived key. It is called for valid signatures only: otherwise a sender without the
@@ -136,10 +136,11 @@ impl KeyCache {
 
 #[cfg(test)]
 mod tests {
+    use super::super::scope::S3;
     use super::*;
 
     fn scope<'a>(day: &'a str, region: &'a str) -> Scope<'a> {
-        Scope { access_key: "a", day, region }
+        Scope { access_key: "a", day, region, service: S3 }
     }
 
     #[test]

@@ -13,17 +13,18 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use super::canonical::{ALGORITHM, Canonical, Target};
 use super::hex::{hex, hex_digits};
 use super::presigned::{MAX_EXPIRES, SIGNATURE};
-use super::scope::Scope;
+use super::scope::{S3, Scope};
 use super::secret::SigningKey;
 use super::{ChunkSigner, Payload, PayloadHash, SecretKey, Timestamp, uri};
 use crate::headers::{AMZ_DATE, CONTENT_SHA256, SECURITY_TOKEN};
 
-/// Signs requests with one secret for one region.
+/// Signs requests with one secret for one region and service.
 #[allow(missing_debug_implementations, reason = "it holds a secret")]
 pub struct Signer {
     access_key: String,
     secret: SecretKey,
     region: String,
+    service: &'static str,
     /// The token of temporary credentials.
     session_token: Option<HeaderValue>,
     /// The derived key of the day last used.
@@ -58,10 +59,18 @@ impl fmt::Display for SignError {
 impl core::error::Error for SignError {}
 
 impl Signer {
-    /// A signer with this secret.
+    /// A signer with this secret, of requests to S3.
     #[must_use]
     pub fn new(access_key: String, secret: SecretKey, region: String) -> Self {
-        Self { access_key, secret, region, session_token: None, current: Mutex::default() }
+        let (service, session_token) = (S3, None);
+        Self { access_key, secret, region, service, session_token, current: Mutex::default() }
+    }
+
+    /// The same signer for requests to another service.
+    #[must_use]
+    pub fn for_service(mut self, service: &'static str) -> Self {
+        self.service = service;
+        self
     }
 
     /// The same signer with the session token of temporary credentials, which is sent and signed as
@@ -243,7 +252,8 @@ impl Signer {
     }
 
     fn scope<'a>(&'a self, day: &'a str) -> Scope<'a> {
-        Scope { access_key: &self.access_key, day, region: &self.region }
+        let &Self { ref access_key, ref region, service, .. } = self;
+        Scope { access_key, day, region, service }
     }
 
     fn key(&self, day: &str) -> Arc<SigningKey> {
@@ -251,7 +261,7 @@ impl Signer {
         match &*current {
             Some((of, key)) if of == day => Arc::clone(key),
             _ => {
-                let key = Arc::new(self.secret.derive(day, &self.region));
+                let key = Arc::new(self.secret.derive(day, &self.region, self.service));
                 *current = Some((day.to_owned(), Arc::clone(&key)));
                 key
             }

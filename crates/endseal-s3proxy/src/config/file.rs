@@ -228,6 +228,9 @@ impl Keys {
             Self::Ring { file, passphrase_file } => vec![Some(file), passphrase_file.as_mut()],
             Self::Rsa { files } => files.iter_mut().map(Some).collect(),
             Self::Vault { token_file, ca_file, .. } => vec![Some(token_file), ca_file.as_mut()],
+            Self::AwsKms { secret_key_file, ca_file, .. } => {
+                vec![secret_key_file.as_mut(), ca_file.as_mut()]
+            }
         };
         for file in files.into_iter().flatten() {
             *file = folder.join(&*file);

@@ -41,6 +41,7 @@ pub(crate) struct Renewal {
 
 struct Shared {
     chain: CredentialChain,
+    service: &'static str,
     region: String,
     state: watch::Sender<State>,
     /// Wakes the task when a request finds no valid credentials.
@@ -64,9 +65,14 @@ impl State {
 
 impl Renewal {
     /// Starts the task that requests credentials. Must be called in a tokio runtime.
-    pub(super) fn start(chain: CredentialChain, region: String, trust: Trust) -> Self {
+    pub(super) fn start(
+        chain: CredentialChain,
+        service: &'static str,
+        region: String,
+        trust: Trust,
+    ) -> Self {
         let (state, wake) = (watch::Sender::new(State::default()), Notify::new());
-        let shared = Arc::new(Shared { chain, region, state, wake });
+        let shared = Arc::new(Shared { chain, service, region, state, wake });
         let task = tokio::spawn(run(Arc::clone(&shared), Connector::new(trust))).abort_handle();
         Self { shared, task }
     }
@@ -101,7 +107,10 @@ impl Renewal {
     /// Uses the credentials of `old` until the chain has returned its first ones, if it is the same
     /// chain.
     pub(super) fn take_over(&self, old: &Self) {
-        if self.shared.chain != old.shared.chain || self.shared.region != old.shared.region {
+        let is_other_chain = self.shared.chain != old.shared.chain
+            || self.shared.service != old.shared.service
+            || self.shared.region != old.shared.region;
+        if is_other_chain {
             return;
         }
         let old = old.shared.state.borrow().clone();
@@ -129,7 +138,7 @@ async fn run(shared: Arc<Shared>, connector: Connector) {
         let outcome = asked.unwrap_or_else(|_| Err("the chain did not respond in time".to_owned()));
         let wait = match outcome {
             Ok(Issued { signer, expiry }) => {
-                let signer = Some(Arc::new(signer));
+                let signer = Some(Arc::new(signer.for_service(shared.service)));
                 shared.state.send_replace(State { signer, expiry, failure: None });
                 pause = FIRST_PAUSE;
                 until_renewal(expiry, SystemTime::now(), random())

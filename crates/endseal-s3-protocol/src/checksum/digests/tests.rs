@@ -5,9 +5,6 @@ use super::*;
 /// The content of all tests: the check input of CRC catalogues.
 const CONTENT: &[u8] = b"123456789";
 const MD5: &str = "JfnnlDI7RTiF9RgfG2JNCw==";
-const DIGEST: [u8; 16] = [
-    0x25, 0xf9, 0xe7, 0x94, 0x32, 0x3b, 0x45, 0x38, 0x85, 0xf5, 0x18, 0x1f, 0x1b, 0x62, 0x4d, 0x0b,
-];
 const VALUES: [(ChecksumKind, &str); 5] = [
     (ChecksumKind::Crc32, "y/Q5Jg=="),
     (ChecksumKind::Crc32c, "4waSgw=="),
