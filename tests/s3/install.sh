@@ -15,6 +15,7 @@ mkdir -p "$cache/bin" "$cache/lib" "$cache/log"
 versitygw=github.com/versity/versitygw/cmd/versitygw@v1.8.0
 minio=github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
 moto=moto[server,kms]==5.2.5
+litestream=github.com/benbjohnson/litestream/cmd/litestream@v0.5.18
 s3proxy=org.gaul:s3proxy:4.1.0:jar:jar-with-dependencies
 
 say() { echo "tests/s3: $*" >&2; }
@@ -153,6 +154,7 @@ for server in "$@"; do
     clients)
         debian_clients
         go_clients
+        go_program litestream "$litestream"
         js_client
         moto
         ;;

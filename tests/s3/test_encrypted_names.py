@@ -177,12 +177,13 @@ def test_a_list_of_too_many_keys_says_what_to_do(world):
     front = world.another_proxy(extra="[limits]\nlist_keys = 30\n")
     s3, bucket = world.client(front.url), world.bucket("names")
     for at in range(40):
-        s3.put_object(Bucket=bucket, Key=f"{'ab'[at % 2]}/{at}", Body=b"")
+        s3.put_object(Bucket=bucket, Key=f"{'ab'[at < 5]}/{at}", Body=b"")
     with refused(400, "InvalidRequest"):
-        s3.list_objects_v2(Bucket=bucket)
+        s3.list_objects_v2(Bucket=bucket, Prefix="a/", Delimiter="/")
     folders = s3.list_objects_v2(Bucket=bucket, Delimiter="/")["CommonPrefixes"]
     equal([it["Prefix"] for it in folders], ["a/", "b/"], "folders")
-    equal(s3.list_objects_v2(Bucket=bucket, Prefix="b/")["KeyCount"], 20, "keys of a folder")
+    page = s3.list_objects_v2(Bucket=bucket, Prefix="b/", Delimiter="/")
+    equal(page["KeyCount"], 5, "keys of a folder")
 
 
 def test_versions_are_told_by_the_names_of_clients(world):

@@ -18,7 +18,7 @@ from content import MIB, content, equal, same
 from processes import Process
 from servers import REGION, answers
 
-pytestmark = pytest.mark.other_client
+pytestmark = [pytest.mark.other_client, pytest.mark.with_names]
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 

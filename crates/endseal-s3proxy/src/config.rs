@@ -224,7 +224,7 @@ pub struct Limits {
     /// Timeout for the first byte of the backend's response.
     #[serde(deserialize_with = "seconds")]
     pub backend_timeout: Duration,
-    /// Maximum number of keys that are read from the backend and sorted for one list in a bucket
+    /// Maximum number of keys that are read from the backend for one page of a list in a bucket
     /// with encrypted names.
     #[serde(deserialize_with = "count")]
     pub list_keys: usize,

@@ -227,7 +227,7 @@ async fn lists_of_uploads_are_those_of_a_sorted_server() {
     let named = Named::before(World::with_page_size(PAGE), Plaintext::Forbid).await;
     let client = &named.front.client;
     let mut numbers = Numbers(0x10ad);
-    let keys = keys(&mut numbers, 25);
+    let keys = keys(&mut numbers, 50);
     let known: Vec<String> = keys.iter().cloned().collect();
     at_once(known.len(), |n| {
         let target = at(&known[n]);
@@ -321,29 +321,73 @@ async fn lists_repeat_what_was_asked_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_of_more_keys_than_the_limit_is_refused() {
     let named = Named::before(World::with_page_size(PAGE), Plaintext::Forbid).await;
-    for number in 0..25 {
-        let target = at(&format!("folder {}/k{number}", number % 2));
+    for number in 0..45 {
+        let target = at(&format!("folder {}/k{number}", usize::from(number > 40)));
         named.front.client.put(&target, b"x").await.expect(200);
     }
     let mut config = self::named(&named.world, Plaintext::Forbid);
-    for (limit, is_refused) in [(24, true), (25, false)] {
+    // The folders have 41 and 4 keys, and 2 folders are at the top.
+    for (limit, is_refused) in [(40, true), (47, false)] {
         config.limits.list_keys = limit;
         let front = serve(&config).await;
-        for query in ["max-keys=3", "list-type=2&prefix=f", "marker=x&delimiter=der"] {
+        for query in [
+            "max-keys=3",
+            "list-type=2&prefix=f",
+            "marker=f&delimiter=0",
+            "prefix=folder%200/&delimiter=/",
+        ] {
             let list = front.client.ask("GET", &format!("/bucket?{query}")).await;
             if is_refused {
                 let list = list.expect(400);
                 assert_eq!(list.code(), "InvalidRequest", "{query}");
                 let text = list.element("Message");
-                assert!(text.contains("24") && text.contains("list_keys"), "{text}");
+                assert!(text.contains("40") && text.contains("list_keys"), "{text}");
             } else {
                 list.expect(200);
             }
         }
-        // It counts the keys that have to be sorted.
-        for query in ["delimiter=/", "prefix=folder%200/", "prefix=folder%200/&delimiter=/"] {
+        // It counts the keys that have to be read.
+        for query in ["delimiter=/", "prefix=folder%201/", "marker=folder%201/"] {
             front.client.ask("GET", &format!("/bucket?{query}")).await.expect(200);
         }
+    }
+}
+
+/// A list of many keys in folders costs the folders of the page.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_folders_of_a_page_are_read() {
+    let named = Named::before(World::with_page_size(PAGE), Plaintext::Forbid).await;
+    let server = OddServer::start(&named.world, Oddity::ListsWholeKeys).await;
+    let mut config = self::named(&named.world, Plaintext::Forbid);
+    config.backend.url = format!("http://{}", server.address);
+    let front = serve(&config).await;
+    let keys: Vec<String> = (0..90).map(|n| format!("top/f{}/k{n:02}", n / 9)).collect();
+    at_once(keys.len(), |n| {
+        let target = at(&keys[n]);
+        let client = &named.front.client;
+        async move { drop(client.put(&target, b"x").await.expect(200)) }
+    })
+    .await;
+    for (asked, expected, folders) in [
+        ("max-keys=5", &keys[..5], &["", "top/", "top/f0/"][..]),
+        ("max-keys=9", &keys[..9], &["", "top/", "top/f0/", "top/f1/"]),
+        ("max-keys=5&marker=top/f4/k41", &keys[42..47], &["", "top/", "top/f4/", "top/f5/"]),
+        ("max-keys=5&prefix=top/f9", &keys[81..86], &["top/", "top/f9/"]),
+        ("max-keys=5&list-type=2&start-after=top/f9", &keys[81..86], &["", "top/", "top/f9/"]),
+    ] {
+        server.targets.lock().unwrap().clear();
+        let list = front.client.ask("GET", &format!("/bucket?{asked}")).await.expect(200);
+        assert_eq!(list.elements("Key"), expected, "{asked}");
+        let targets = server.targets.lock().unwrap();
+        let prefix = |target: &str| {
+            let prefix = target.split("prefix=").nth(1).unwrap_or_default();
+            let prefix = prefix.split('&').next().unwrap().replace("%2F", "/");
+            named.names.open_key(&prefix).unwrap()
+        };
+        let by_folder = targets.iter().filter(|it| it.contains("delimiter="));
+        let mut read: Vec<String> = by_folder.map(|target| prefix(target)).collect();
+        read.dedup();
+        assert_eq!(read, folders, "{asked}");
     }
 }
 

@@ -86,6 +86,20 @@ impl<'a> Selection<'a> {
         self.insert(place, selected);
     }
 
+    /// Returns true if no key in a folder, or behind it, can be on the page: all its entries are
+    /// known.
+    pub(super) fn ends_before(&self, folder: &str) -> bool {
+        let last = self.entries.last_key_value();
+        self.entries.len() > self.asked.max
+            && last.is_some_and(|((last, _), _)| last.as_str() <= folder)
+    }
+
+    /// Returns true if keys in a folder can have the request's prefix, and be behind its marker.
+    pub(super) fn can_have(&self, folder: &str) -> bool {
+        let is_behind = |after: &String| folder > after.as_str() || after.starts_with(folder);
+        folder.starts_with(&self.asked.prefix) && self.after.as_ref().is_none_or(is_behind)
+    }
+
     fn insert(&mut self, place: Place, selected: SelectedEntry) {
         let is_full = self.entries.len() > self.asked.max;
         if is_full && self.entries.last_key_value().is_some_and(|(last, _)| *last <= place) {

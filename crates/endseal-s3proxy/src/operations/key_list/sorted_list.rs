@@ -3,8 +3,9 @@
 //!
 //! The backend lists a folder in the order of encrypted names. Each page for the client is
 //! therefore selected from the whole folder, or without the delimiter `/` from everything below it.
-//! Nothing is kept between pages: every list has the keys that were written before it was
-//! requested.
+//! If that is much, folders are read one after another in the order of the clients' names, and only
+//! those that can have entries of the page. Nothing is kept between pages: every list has the keys
+//! that were written before it was requested.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +13,7 @@ use base64ct::{Base64UrlUnpadded, Encoding as _};
 use bytes::Bytes;
 use endseal_s3_format::names::Names;
 use endseal_s3_protocol::xml::{
-    self, ChecksumChange, Entry, EntryKind, Leaf, ListPage, Replacement, common_prefix,
+    self, ChecksumChange, Entry, EntryKind, Leaf, ListEntry, ListPage, Replacement, common_prefix,
 };
 use endseal_s3_protocol::{Query, S3Error, Target};
 use http::response::Parts;
@@ -33,13 +34,17 @@ use crate::transfer::Outgoing;
 /// Maximum size of an entry of the backend in bytes. A page keeps 1,001 of them.
 const MAX_ENTRY: usize = 16 * 1024;
 
+/// Maximum number of pages of the backend that are read before the list is read by folders. Folders
+/// cost a request each, so that few keys in many folders are read faster in one list.
+const MAX_PAGES: usize = 4;
+
 /// Parameters that the proxy sets itself for the backend.
 const TRANSLATED: [&str; 3] = ["delimiter", "encoding-type", "prefix"];
 
 /// Lists the keys that the client can name, in the order of their bytes.
 ///
 /// # Errors
-/// `InvalidRequest` if more keys than `limits.list_keys` would have to be sorted, `InvalidArgument`
+/// `InvalidRequest` if more keys than `limits.list_keys` would have to be read, `InvalidArgument`
 /// for a malformed parameter, `KeyTooLongError` for a prefix with which no key can begin, and the
 /// backend's errors.
 pub(in crate::operations) async fn sorted_list(
@@ -64,13 +69,18 @@ pub(in crate::operations) async fn sorted_list(
     });
     let by_folder = asked.delimiter.as_deref() == Some("/") && !is_within;
     let (folder, rest) = names.seal_prefix(&asked.prefix).map_err(name_error)?;
-    let mut selection = Selection::new(&asked, after, after_id);
+    let mut selection = Selection::new(&asked, after.clone(), after_id.clone());
     let mut backend = BackendList { proxy, call, bucket, names, kind, max: asked.max, keys: 0 };
-    let (head, document) = backend.read(&folder, by_folder, &mut selection).await?;
+    let add = |key: String, entry| selection.add(&key, entry);
+    let (head, document, is_whole) = backend.read(&folder, by_folder, add).await?;
+    if !is_whole {
+        selection = Selection::new(&asked, after, after_id);
+        backend.read_folders(&folder, &mut selection).await?;
+    }
     if kind == ListKind::Uploads && !rest.is_empty() {
         // Some servers (MinIO) list uploads only by their whole key.
         if let Ok(key) = names.seal_key(&asked.prefix) {
-            backend.read(&key, false, &mut selection).await?;
+            backend.read(&key, false, |key, entry| selection.add(&key, entry)).await?;
         }
     }
     let (selected, goes_on) = selection.finish();
@@ -117,23 +127,53 @@ struct BackendList<'a> {
     kind: ListKind,
     /// Maximum number of entries on the client's page.
     max: usize,
-    /// Number of entries that were read.
+    /// Number of entries that were read by folders.
     keys: usize,
 }
 
 impl BackendList<'_> {
-    /// Reads all keys that begin with an encrypted prefix, grouped by folder if `by_folder` is
-    /// true. Adds those that a client can name to a selection. Returns the first page of the
-    /// backend.
+    /// Reads the folders below an encrypted prefix that can have entries of the page.
+    async fn read_folders(
+        &mut self,
+        prefix: &str,
+        selection: &mut Selection<'_>,
+    ) -> Result<(), S3Error> {
+        let top = self.names.open_key(prefix).map_err(|_| S3Error::internal())?;
+        // The next folder in the order of the clients' names is the last one.
+        let mut folders = vec![top];
+        while let Some(folder) = folders.pop() {
+            if selection.ends_before(&folder) {
+                break;
+            }
+            let stored = self.names.seal_key(&folder).map_err(name_error)?;
+            let mut inner = Vec::new();
+            let add = |key: String, entry: ListEntry| {
+                if entry.kind != EntryKind::CommonPrefix {
+                    selection.add(&key, entry);
+                } else if selection.can_have(&key) {
+                    inner.push(key);
+                }
+            };
+            self.read(&stored, true, add).await?;
+            inner.sort_by(|a, b| b.cmp(a));
+            folders.extend(inner);
+        }
+        Ok(())
+    }
+
+    /// Reads the keys that begin with an encrypted prefix, and passes those that a client can name
+    /// to `add`. They are grouped by folder if `by_folder` is true. Returns the first page of the
+    /// backend, and false if the list was not read to its end because it is long.
     async fn read(
         &mut self,
         prefix: &str,
         by_folder: bool,
-        selection: &mut Selection<'_>,
-    ) -> Result<(Parts, Bytes), S3Error> {
+        mut add: impl FnMut(String, ListEntry),
+    ) -> Result<(Parts, Bytes, bool), S3Error> {
         let query = self.query(prefix, by_folder);
         let mut position = Position::default();
         let mut first = None;
+        let mut pages = 0;
         loop {
             let query = position.add_to(query.clone(), self.kind);
             let target = Target::of(self.bucket, None, query);
@@ -146,11 +186,13 @@ impl BackendList<'_> {
             first.get_or_insert((head, document));
             let last = entries.iter().map(|entry| entry.key.clone()).max();
             let own = entries.iter().filter(|entry| is_reserved(&entry.key)).count();
-            // An empty page counts, too, so that the pages of a faulty server come to an end.
-            self.keys += (entries.len() - own).max(1);
-            let limit = self.proxy.limits.list_keys;
-            if self.keys > limit {
-                return Err(too_many(limit));
+            if by_folder {
+                // An empty page counts, too, so that the pages of a faulty server come to an end.
+                self.keys += (entries.len() - own).max(1);
+                let limit = self.proxy.limits.list_keys;
+                if self.keys > limit {
+                    return Err(too_many(limit));
+                }
             }
             let mut foreign = 0;
             for entry in entries {
@@ -158,14 +200,17 @@ impl BackendList<'_> {
                     return Err(S3Error::bad_gateway("an entry of the backend's list is too long"));
                 }
                 match self.names.open_key(&entry.key) {
-                    Ok(key) if !key.is_empty() => selection.add(&key, entry),
+                    Ok(key) if !key.is_empty() => add(key, entry),
                     _ if is_reserved(&entry.key) => {}
                     _ => foreign += 1,
                 }
             }
             self.proxy.metrics.foreign_names.fetch_add(foreign, Relaxed);
-            if self.max == 0 || !end.is_truncated {
-                return first.ok_or_else(S3Error::internal);
+            pages += 1;
+            let is_whole = self.max == 0 || !end.is_truncated;
+            if is_whole || (!by_folder && pages == MAX_PAGES) {
+                let (head, document) = first.ok_or_else(S3Error::internal)?;
+                return Ok((head, document, is_whole));
             }
             position = position.next(self.kind, &end, last.as_deref())?;
         }
@@ -186,8 +231,9 @@ impl BackendList<'_> {
 
 fn too_many(limit: usize) -> S3Error {
     S3Error::invalid_request(format!(
-        "Names in this bucket are encrypted, and the proxy sorts at most {limit} keys for a list. \
-         List folder by folder (delimiter=/), or raise list_keys in the [limits] of the proxy."
+        "Names in this bucket are encrypted, and the proxy reads at most {limit} keys for a page of \
+         a list. List folder by folder (delimiter=/), or raise list_keys in the [limits] of the \
+         proxy."
     ))
 }
 
