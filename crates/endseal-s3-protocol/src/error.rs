@@ -37,6 +37,8 @@ codes! {
     internal = INTERNAL_SERVER_ERROR "InternalError" "We encountered an internal error. Please try again.";
     /// The backend cannot be connected to, or it closed the connection too early.
     unavailable = SERVICE_UNAVAILABLE "ServiceUnavailable" "The storage behind the proxy is not available.";
+    /// The backend refuses the signature or the account of the proxy. The client cannot change it.
+    account_refused = SERVICE_UNAVAILABLE "ServiceUnavailable" "The storage behind the proxy does not accept the account of the proxy.";
     /// The key provider cannot be connected to.
     keys_unavailable = SERVICE_UNAVAILABLE "ServiceUnavailable" "The key provider is not available.";
     /// Too many requests at once.

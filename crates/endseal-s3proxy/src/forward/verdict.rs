@@ -19,7 +19,7 @@ use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use tokio::time::timeout;
 
-use super::read;
+use super::{account_refusal, read};
 use crate::headers;
 use crate::transfer::Outgoing;
 use crate::upstream::ResponseBody;
@@ -144,6 +144,9 @@ impl Verdict {
         });
         // The backend's message may repeat the request with its signature, so it is not logged.
         let cause = format!("the backend answered {} with {status} {code}", self.operation.name());
+        if let Some(error) = account_refusal::refusal(&code, &cause) {
+            return error;
+        }
         let error = S3Error::of_backend(status, code, message);
         match status.as_u16() {
             401 | 403 | 429 | 500..=599 => error.because("backend_status", cause),

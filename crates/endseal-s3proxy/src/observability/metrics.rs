@@ -55,6 +55,15 @@ impl Default for AnswerTimes {
     }
 }
 
+/// Number of answers of the backend that refuse an account, by its owner.
+#[derive(Debug, Default)]
+pub(crate) struct AccountRefusals {
+    /// Refusals of the proxy's own account.
+    pub(crate) proxy: AtomicU64,
+    /// Refusals of accounts that clients have at the backend (`backend_access_key`).
+    pub(crate) client: AtomicU64,
+}
+
 /// Metrics of a proxy.
 #[derive(Debug, Default)]
 pub struct Metrics {
@@ -75,6 +84,7 @@ pub struct Metrics {
     pub(crate) foreign_names: AtomicU64,
     /// Number of refused signatures and permissions.
     pub(crate) refused: AtomicU64,
+    pub(crate) account_refused: AccountRefusals,
     /// Number of upload ids and receipts that could not be written or removed.
     pub(crate) records_failed: AtomicU64,
     /// Number of upload ids and receipts that did not authenticate.
@@ -120,6 +130,12 @@ impl Metrics {
             }
         }
         text.histogram("answer_seconds", "Time until an answer began.", &self.times.0);
+        let name = "backend_account_refused_total";
+        text.head(name, Counter, "Answers of the backend that refuse an account.");
+        let counts = &self.account_refused;
+        for (account, counter) in [("proxy", &counts.proxy), ("client", &counts.client)] {
+            text.sample(name, &[("account", account)], counter.load(Relaxed));
+        }
         let sealed = "Bytes of content that were sealed.";
         let opened = "Bytes of content that were opened.";
         let authentication = "Objects, or pieces of them, that did not authenticate.";

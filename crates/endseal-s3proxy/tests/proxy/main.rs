@@ -3,6 +3,7 @@
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 
 mod access;
+mod account;
 mod bypasses;
 mod chunked;
 mod clean;
@@ -17,6 +18,7 @@ mod credentials;
 mod deploy;
 mod early_answers;
 mod faults;
+mod fixed_answer;
 mod fixture;
 mod folder;
 mod forms;
