@@ -132,6 +132,13 @@ impl S3Error {
         Self::new(StatusCode::BAD_GATEWAY, "BadGateway", message).because("backend_status", cause)
     }
 
+    /// The backend's document could not be read. What is wrong with it is for the log.
+    #[must_use]
+    pub fn unreadable(error: &crate::xml::XmlError) -> Self {
+        let cause = format!("the backend's document cannot be read: {}", error.reason());
+        Self::bad_gateway("").because("invalid_response", cause)
+    }
+
     fn told(status: u16, code: &'static str, error: &dyn core::fmt::Display) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
         Self::new(status, code, "").with_message(error.to_string())

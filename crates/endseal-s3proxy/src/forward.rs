@@ -4,7 +4,7 @@ mod account;
 mod account_refusal;
 mod verdict;
 
-pub(crate) use verdict::{late_error, relay, with_document, without_body};
+pub(crate) use verdict::{expect_etag, late_error, relay, with_document, without_body};
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -14,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
 use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::xml::XmlError;
 use http::header::{HOST, HeaderValue};
 use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Body as _;
@@ -133,7 +134,7 @@ fn client_error(error: ClientError) -> S3Error {
 /// Reads a body that is known to be small.
 ///
 /// # Errors
-/// If the body is longer than `limit` or breaks off.
+/// `BadGateway` if the body is longer than `limit`, or the error of a body that breaks off.
 pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, S3Error> {
     // Usually the body is one chunk, which is not copied.
     let mut first = Bytes::new();
@@ -142,7 +143,7 @@ pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, 
         let frame = frame.map_err(|error| broken(&error))?;
         let Ok(data) = frame.into_data() else { continue };
         if first.len().max(all.len()) + data.len() > limit {
-            return Err(S3Error::internal());
+            return Err(S3Error::unreadable(&XmlError::TooLong));
         }
         if first.is_empty() && all.is_empty() {
             first = data;

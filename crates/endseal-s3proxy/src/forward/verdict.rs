@@ -13,7 +13,7 @@ use endseal_s3_format::entity_tag;
 use endseal_s3_protocol::Operation;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
-use endseal_s3_protocol::xml::Fields;
+use endseal_s3_protocol::xml::{Fields, XmlError};
 use http::header::{CONTENT_LENGTH, ETAG, RANGE, RETRY_AFTER};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -115,8 +115,7 @@ impl Verdict {
             // The status is sufficient.
             _ => bytes::Bytes::new(),
         };
-        let fields = Fields::read(&document).ok().filter(|fields| fields.root == "Error");
-        let mut error = self.named(head.status, fields.unwrap_or_default());
+        let mut error = self.named(head.status, Fields::read(&document).unwrap_or_default());
         let mut told = HeaderMap::new();
         for name in TOLD {
             if let Some(value) = head.headers.get(name) {
@@ -246,6 +245,18 @@ pub(crate) fn late_error(fields: Fields) -> S3Error {
     let code = fields.code.filter(|code| is_code(code)).unwrap_or_else(|| "InternalError".into());
     let message = fields.message.unwrap_or_default().chars().take(MAX_MESSAGE).collect();
     S3Error::of_backend(status, code, message)
+}
+
+/// Checks that the document about a new object or part has its entity tag. The root element is not
+/// compared, because servers name it differently.
+///
+/// # Errors
+/// `BadGateway` if the document has no entity tag, so that it is another one.
+pub(crate) fn expect_etag(fields: &Fields) -> Result<(), S3Error> {
+    match fields.etag {
+        Some(_) => Ok(()),
+        None => Err(S3Error::unreadable(&XmlError::Missing("ETag"))),
+    }
 }
 
 /// Returns the backend's response with its body unchanged. The caller MUST have checked that this

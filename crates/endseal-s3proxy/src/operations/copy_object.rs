@@ -15,7 +15,7 @@ use super::put_object::set_all_metadata;
 use super::{conditions, put_object};
 use crate::bucket::{EntityTags, Plaintext};
 use crate::context::{Proxy, RequestContext};
-use crate::forward::{late_error, read, with_document};
+use crate::forward::{expect_etag, late_error, read, with_document};
 use crate::headers::{self, USER_METADATA};
 use crate::names::parse_target;
 use crate::sealed_object::{
@@ -126,7 +126,7 @@ pub(super) async fn copy_object(
             conditions::to_backend(&mut headers);
             name_source(proxy, &source, &mut headers)?;
             let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-            rewrite_answer(response, ChecksumChange::Keep).await
+            rewrite_answer(response, ResultChange::default()).await
         }
         Inspected::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
     }
@@ -268,42 +268,41 @@ async fn copy_sealed(
         headers::insert(&mut headers, "x-amz-copy-source-if-match", tag)?;
     }
     let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-    let mut answer = rewrite_answer_as(response, ChecksumChange::Drop, md5).await?;
+    let change = ResultChange { checksum: ChecksumChange::Drop, ..ResultChange::default() };
+    let mut answer = rewrite_answer_as(response, change, md5).await?;
     // The size is that of the sealed object.
     answer.headers_mut().remove(headers::OBJECT_SIZE);
     Ok(answer)
 }
 
-/// Rewrites the backend's response about a new object with the tag that clients see.
+/// Rewrites the backend's response about a new object with the tag that clients see, and with other
+/// changes.
 ///
 /// # Errors
 /// If the backend's document is an error or cannot be parsed.
 pub(super) async fn rewrite_answer(
     response: Response<crate::upstream::ResponseBody>,
-    checksum: ChecksumChange,
+    change: ResultChange,
 ) -> Result<Response<Outgoing>, S3Error> {
-    rewrite_answer_as(response, checksum, None).await
+    rewrite_answer_as(response, change, None).await
 }
 
 /// Like [`rewrite_answer`], with the MD5 of the content as entity tag if it is given.
 async fn rewrite_answer_as(
     response: Response<crate::upstream::ResponseBody>,
-    checksum: ChecksumChange,
+    change: ResultChange,
     md5: Option<&[u8; 16]>,
 ) -> Result<Response<Outgoing>, S3Error> {
     let (head, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
-    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    let fields = xml::Fields::read(&document).map_err(|error| S3Error::unreadable(&error))?;
     if fields.root == "Error" {
         return Err(late_error(fields));
     }
-    let change = ResultChange {
-        etag: fields.etag.as_deref().map(|tag| Named::new(tag, md5).shown().to_owned()),
-        checksum,
-        ..ResultChange::default()
-    };
-    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
-    Ok(with_document(head, document))
+    expect_etag(&fields)?;
+    let etag = fields.etag.as_deref().map(|tag| Named::new(tag, md5).shown().to_owned());
+    let document = xml::rewrite_result(&document, &ResultChange { etag, ..change });
+    Ok(with_document(head, document.map_err(|error| S3Error::unreadable(&error))?))
 }
 
 /// Copies plaintext into a bucket where it is sealed. The content passes through the proxy.

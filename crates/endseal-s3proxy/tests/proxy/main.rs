@@ -48,3 +48,4 @@ mod rewrap;
 mod scrub;
 mod set_up;
 mod statuses;
+mod unreadable;

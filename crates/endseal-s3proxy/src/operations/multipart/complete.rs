@@ -23,7 +23,7 @@ use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
 use crate::content_checksum::kept;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::{late_error, read, with_document};
+use crate::forward::{expect_etag, late_error, read, with_document};
 use crate::headers;
 use crate::operations::copy_object::rewrite_answer;
 use crate::operations::{conditions, content, pass_through};
@@ -40,7 +40,7 @@ pub(in crate::operations) async fn complete(
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
         let response = pass_through::send_on(proxy, call).await?;
-        return rewrite_answer(response, ChecksumChange::Keep).await;
+        return rewrite_answer(response, ResultChange::default()).await;
     }
     let digests = endseal_s3_protocol::checksum::Digests::of_request(
         &without_object_checksums(&call.headers),
@@ -140,7 +140,8 @@ async fn attempt(
         },
         ..ResultChange::default()
     };
-    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
+    let document =
+        xml::rewrite_result(&document, &change).map_err(|error| S3Error::unreadable(&error))?;
     let mut answer = with_document(head, document);
     // The size is that of the sealed object.
     answer.headers_mut().remove(headers::OBJECT_SIZE);
@@ -156,10 +157,11 @@ async fn completed_by(
 ) -> Result<(Parts, Bytes, xml::Fields), S3Error> {
     let (head, body) = sent?.into_parts();
     let document = read(body, 64 * 1024).await?;
-    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    let fields = xml::Fields::read(&document).map_err(|error| S3Error::unreadable(&error))?;
     if fields.root == "Error" {
         return Err(late_error(fields));
     }
+    expect_etag(&fields)?;
     Ok((head, document, fields))
 }
 
