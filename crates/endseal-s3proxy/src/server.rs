@@ -1,5 +1,6 @@
 //! HTTP server for clients: connections, and requests from the first byte to the response.
 
+mod client_connections;
 mod daemon;
 mod error_response;
 mod generation;

@@ -412,6 +412,12 @@ pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize,
     if count == 0 { Err(D::Error::custom("expected a number above 0")) } else { Ok(count) }
 }
 
+pub(super) fn optional_count<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<usize>, D::Error> {
+    count(deserializer).map(Some)
+}
+
 pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let seconds = u64::deserialize(deserializer)?;
     if seconds == 0 {

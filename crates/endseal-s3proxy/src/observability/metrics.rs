@@ -72,6 +72,11 @@ pub struct Metrics {
     times: AnswerTimes,
     /// Number of requests that are not yet answered.
     in_flight: AtomicU64,
+    /// Number of client connections, and the most that may be open at once.
+    pub(crate) connections: AtomicU64,
+    pub(crate) connection_limit: AtomicU64,
+    /// Number of connections that were closed because their peer has too many.
+    pub(crate) connections_refused: AtomicU64,
     /// Number of bytes of content that were sealed.
     pub(crate) sealed: AtomicU64,
     /// Number of bytes of content that were opened.
@@ -144,7 +149,13 @@ impl Metrics {
         let refused = "Requests refused for their signature or their rights.";
         let failed = "Ids and receipts of uploads that could not be written or removed.";
         let strange = "Ids and receipts of uploads that do not authenticate.";
+        let connections = "Connections of clients.";
+        let limit = "Connections that clients may have at once (limits.connections).";
+        let closed = "Connections closed because their peer has limits.connections_per_peer.";
         for (name, kind, help, counter) in [
+            ("client_connections", Gauge, connections, &self.connections),
+            ("client_connections_limit", Gauge, limit, &self.connection_limit),
+            ("client_connections_refused_total", Counter, closed, &self.connections_refused),
             ("in_flight", Gauge, "Requests not yet answered.", &self.in_flight),
             ("sealed_bytes_total", Counter, sealed, &self.sealed),
             ("opened_bytes_total", Counter, opened, &self.opened),

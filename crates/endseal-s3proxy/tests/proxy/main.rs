@@ -15,6 +15,7 @@ mod copies;
 mod cors;
 mod credential_servers;
 mod credentials;
+mod crowds;
 mod deploy;
 mod early_answers;
 mod faults;
