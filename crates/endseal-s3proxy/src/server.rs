@@ -2,6 +2,7 @@
 
 mod client_connections;
 mod daemon;
+mod error_details;
 mod error_response;
 mod generation;
 mod health;

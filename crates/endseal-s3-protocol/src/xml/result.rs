@@ -24,6 +24,8 @@ pub struct Fields {
     pub code: Option<String>,
     /// Value of `Message`, if the answer is an error.
     pub message: Option<String>,
+    /// Value of `ArgumentName`, if the answer is an error about a header or parameter.
+    pub argument_name: Option<String>,
 }
 
 /// New values of an answer. `None` leaves the old value, and a value that the answer does not have
@@ -65,6 +67,7 @@ impl Fields {
             location: text("Location")?,
             code: text("Code")?,
             message: text("Message")?,
+            argument_name: text("ArgumentName")?,
         })
     }
 }

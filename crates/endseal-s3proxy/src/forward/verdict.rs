@@ -146,7 +146,10 @@ impl Verdict {
         if let Some(error) = account_refusal::refusal(&code, &cause) {
             return error;
         }
-        let error = S3Error::of_backend(status, code, message);
+        let mut error = S3Error::of_backend(status, code, message);
+        if let Some(name) = fields.argument_name {
+            error = error.with_detail("ArgumentName", name);
+        }
         match status.as_u16() {
             401 | 403 | 429 | 500..=599 => error.because("backend_status", cause),
             _ => error,

@@ -150,7 +150,8 @@ fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
         None => Ok(false),
         Some(word) if word.eq_ignore_ascii_case("COPY") => Ok(false),
         Some(word) if word.eq_ignore_ascii_case("REPLACE") => Ok(true),
-        Some(_) => Err(S3Error::invalid_argument("Unknown metadata directive.")),
+        Some(word) => Err(S3Error::invalid_argument("Unknown metadata directive.")
+            .about_argument("x-amz-metadata-directive", word)),
     }
 }
 

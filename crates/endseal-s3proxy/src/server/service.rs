@@ -9,10 +9,11 @@ use endseal_s3_protocol::sigv4::{Access, SignedRequest};
 use endseal_s3_protocol::{Operation, S3Error, Target};
 use http::header::{EXPECT, HOST, USER_AGENT};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
 use http_body::Body as _;
 use hyper::body::Incoming;
 
+use super::error_details::RequestFacts;
 use super::error_response;
 use super::request_id::RequestId;
 use crate::access::Client;
@@ -41,16 +42,13 @@ impl Proxy {
         let in_flight = self.metrics.started();
         let id = self.request_id();
         let method = head.method.clone();
+        let facts = RequestFacts::of(&head);
         let result = self.serve(head, body, &mut seen).await;
         let (mut response, error) = match result {
             Ok(response) => (self.with_clients_names(&seen, response).await, None),
             Err(error) => {
                 let error = self.error_with_clients_names(&seen, error);
-                let resource = seen.target.as_ref().map(Target::path);
-                let is_head = method == Method::HEAD;
-                let response =
-                    error_response::of(&error, resource.as_deref(), id.as_str(), is_head);
-                (response, Some(error))
+                (error_response::of(&error, &facts, &seen, id.as_str()), Some(error))
             }
         };
         seen.leftover.end(&mut response).await;

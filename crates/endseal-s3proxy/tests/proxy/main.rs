@@ -18,6 +18,7 @@ mod credentials;
 mod crowds;
 mod deploy;
 mod early_answers;
+mod error_details;
 mod faults;
 mod fixed_answer;
 mod fixture;

@@ -112,12 +112,14 @@ pub(in crate::operations) async fn upload_part_copy(
             Some(_) => {
                 return Err(S3Error::invalid_argument(format!(
                     "Range specified is not valid for source object of size: {content_len}"
-                )));
+                ))
+                .about_argument("x-amz-copy-source-range", text));
             }
             None => {
                 return Err(S3Error::invalid_argument(
                     "The x-amz-copy-source-range value must be of the form bytes=first-last.",
-                ));
+                )
+                .about_argument("x-amz-copy-source-range", text));
             }
         },
     };
@@ -181,6 +183,7 @@ fn number(call: &RequestContext) -> Result<PartNumber, S3Error> {
     let text = call.target.query().get("partNumber").unwrap_or_default();
     text.parse().ok().and_then(PartNumber::new).ok_or_else(|| {
         S3Error::invalid_argument("Part number must be an integer between 1 and 10000, inclusive")
+            .about_argument("partNumber", text)
     })
 }
 
