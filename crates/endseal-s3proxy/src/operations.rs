@@ -3,6 +3,7 @@
 mod attributes;
 mod conditions;
 mod content;
+mod copied_tags;
 mod copy_object;
 mod delete_bucket;
 mod delete_objects;

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri
 
 use super::get_object::open_range;
 use super::put_object::set_all_metadata;
-use super::{conditions, put_object};
+use super::{conditions, copied_tags, put_object};
 use crate::bucket::{EntityTags, Plaintext};
 use crate::context::{Proxy, RequestContext};
 use crate::forward::{expect_etag, late_error, read, with_document};
@@ -315,6 +315,11 @@ async fn seal_copy(
     head: &Response<crate::upstream::ResponseBody>,
     replaces: bool,
 ) -> Result<Response<Outgoing>, S3Error> {
+    let mut headers = headers::about_sealed(&call.headers);
+    if !replaces {
+        copy_beside(head.headers(), &mut headers);
+    }
+    copied_tags::set(proxy, call, from, &mut headers).await?;
     // The conditions were checked with the metadata, which must be those of this content.
     let mut conditional = HeaderMap::new();
     pin(&mut conditional, head.headers())?;
@@ -323,10 +328,6 @@ async fn seal_copy(
     let len = object_len(&response)?;
     let content =
         Content::plain(ContentSource::Backend(Box::new(response.into_body())), len, Digests::new());
-    let mut headers = headers::about_sealed(&call.headers);
-    if !replaces {
-        copy_beside(head.headers(), &mut headers);
-    }
     seal_as_copy(proxy, to, headers, content).await
 }
 
@@ -345,7 +346,8 @@ async fn seal_empty(
         false => None,
     };
     let opened = open_range(proxy, from, None, object, record.as_ref(), 0..0).await?;
-    let headers = beside(call, head, object, replaces)?;
+    let mut headers = beside(call, head, object, replaces)?;
+    copied_tags::set(proxy, call, from, &mut headers).await?;
     seal_as_copy(
         proxy,
         to,
@@ -365,7 +367,6 @@ async fn seal_as_copy(
     headers::remove(&mut headers, |name| {
         name.as_str().starts_with("x-amz-copy-source")
             || name.as_str() == "x-amz-metadata-directive"
-            || name.as_str() == "x-amz-tagging-directive"
     });
     conditions::to_backend(&mut headers);
     let answer = put_object::seal(proxy, to, headers, content).await?;

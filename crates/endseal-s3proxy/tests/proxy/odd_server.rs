@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
@@ -33,6 +33,8 @@ pub(crate) enum Oddity {
     LosesObjects,
     /// Reads of a range find that the object was replaced.
     RefusesConditions,
+    /// Objects can have tags, which the folder does not support.
+    HasTags,
     /// The root elements of all documents have other names.
     RenamesRoots,
     /// Every response states the stored length, has a hop-by-hop header, and lists the request's
@@ -56,6 +58,8 @@ struct Shared {
     completing: mpsc::UnboundedSender<()>,
     /// Folders that were already lost once.
     lost: Mutex<HashSet<String>>,
+    /// Tags of objects as the last writer sent them, by path.
+    tags: Mutex<HashMap<String, String>>,
 }
 
 struct Request {
@@ -76,6 +80,7 @@ impl OddServer {
             is_completing: AtomicBool::new(false),
             completing: tell,
             lost: Mutex::default(),
+            tags: Mutex::default(),
         });
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -122,6 +127,12 @@ impl Shared {
         if self.oddity == Oddity::LosesObjects && request.target.starts_with("/bucket/d") {
             request.target = "/bucket/missing".to_owned();
         }
+        if self.oddity == Oddity::HasTags
+            && let Some(answer) = self.tagging(&mut request)
+        {
+            let _ = stream.write_all(answer.as_bytes()).await;
+            return;
+        }
         let mut answer = self.ask(&request).await;
         let path = request.target.split('?').next().unwrap();
         if self.oddity == Oddity::TellsTags && answer.status == 412 {
@@ -158,6 +169,29 @@ impl Shared {
         // The client may have disconnected.
         let _ = stream.write_all(out.as_bytes()).await;
         let _ = stream.write_all(&answer.body).await;
+    }
+
+    /// Remembers the tags of a write, and returns the answer to a request for them.
+    fn tagging(&self, request: &mut Request) -> Option<String> {
+        let path = request.target.split('?').next().unwrap().to_owned();
+        let mut tags = self.tags.lock().unwrap();
+        if request.method == "PUT" {
+            let sent = request.header("x-amz-tagging").unwrap_or_default().to_owned();
+            tags.insert(path, sent);
+            request.headers.retain(|(name, _)| name != "x-amz-tagging");
+            return None;
+        }
+        if !request.target.contains("?tagging") {
+            return None;
+        }
+        let known = tags.get(&path).cloned().unwrap_or_default();
+        let tag = |pair: &str| {
+            let (key, value) = pair.split_once('=').unwrap();
+            format!("<Tag><Key>{key}</Key><Value>{value}</Value></Tag>")
+        };
+        let known: String = known.split('&').filter(|pair| !pair.is_empty()).map(tag).collect();
+        let document = format!("<Tagging><TagSet>{known}</TagSet></Tagging>");
+        Some(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{document}", document.len()))
     }
 
     fn loses(&self, request: &Request) -> bool {
