@@ -30,6 +30,8 @@ pub struct Proxy {
     pub(crate) clients: Clients,
     pub(crate) signer: BackendSigner,
     pub(crate) domains: Vec<String>,
+    /// True if clients connect with TLS.
+    pub(crate) has_tls: bool,
     /// Region that clients use in their signatures.
     pub(crate) region: String,
     pub(crate) trailers: bool,
@@ -72,6 +74,7 @@ impl Proxy {
             clients,
             signer: BackendSigner::Fixed(Arc::new(config.backend.signer())),
             domains: config.domains.clone(),
+            has_tls: config.tls.is_some(),
             region: config.backend.region.clone(),
             trailers: config.backend.trailers,
             limits: config.limits.clone(),

@@ -11,6 +11,7 @@ mod get_object;
 mod head_object;
 mod list_objects;
 mod listed_objects;
+mod location;
 mod md5_tags;
 mod multipart;
 mod named_list;

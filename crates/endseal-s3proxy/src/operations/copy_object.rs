@@ -173,7 +173,11 @@ pub(super) async fn not_there(proxy: &Proxy, from: &ObjectRef<'_>, error: S3Erro
     let mut headers = HeaderMap::new();
     headers.insert(RANGE, HeaderValue::from_static("bytes=0-0"));
     let reason = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await;
-    reason.err().unwrap_or_else(changed)
+    reason.err().unwrap_or_else(|| match error.status() {
+        StatusCode::NOT_FOUND if from.version.is_none() => changed(),
+        // versitygw sends version `null` to those who ask for its content, and to no others.
+        _ => error,
+    })
 }
 
 /// Returns the headers of the copy: those of the source or of the request, and the object's header

@@ -7,9 +7,9 @@ use std::time::{Instant, SystemTime};
 
 use endseal_s3_protocol::sigv4::{Access, SignedRequest};
 use endseal_s3_protocol::{Operation, S3Error, Target};
-use http::header::{EXPECT, HOST, USER_AGENT};
+use http::header::{ALLOW, CONNECTION, EXPECT, HOST, USER_AGENT};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 use hyper::body::Incoming;
 
@@ -25,6 +25,16 @@ use crate::operations;
 use crate::transfer::{Leftover, Outgoing, RequestBody};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
+
+/// Methods that S3 has.
+const METHODS: [Method; 6] =
+    [Method::GET, Method::HEAD, Method::PUT, Method::POST, Method::DELETE, Method::OPTIONS];
+
+/// Returns the header that names [`METHODS`].
+fn allow() -> HeaderMap {
+    let methods = HeaderValue::from_static("GET, HEAD, PUT, POST, DELETE, OPTIONS");
+    HeaderMap::from_iter([(ALLOW, methods)])
+}
 
 impl Proxy {
     /// Answers a request. Errors become responses, too.
@@ -52,6 +62,10 @@ impl Proxy {
             }
         };
         seen.leftover.end(&mut response).await;
+        if response.status() == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE {
+            // The client would send the same again, on a connection whose buffer has grown.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         let id = id.as_str();
         if let Ok(value) = HeaderValue::from_str(id) {
             response.headers_mut().insert(REQUEST_ID, value);
@@ -101,6 +115,9 @@ impl Proxy {
         let operation = Operation::of(&head.method, &target, &head.headers);
         seen.operation = operation;
         seen.copy_source = head.headers.get(COPY_SOURCE).cloned();
+        if !METHODS.contains(&head.method) {
+            return Err(S3Error::method_not_allowed().with_headers(allow()));
+        }
         let signed = SignedRequest {
             method: head.method.as_str(),
             path: head.uri.path(),

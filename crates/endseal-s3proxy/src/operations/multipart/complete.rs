@@ -26,7 +26,7 @@ use crate::context::{Proxy, RequestContext};
 use crate::forward::{expect_etag, late_error, read, with_document};
 use crate::headers;
 use crate::operations::copy_object::rewrite_answer;
-use crate::operations::{conditions, content, pass_through};
+use crate::operations::{conditions, content, location, pass_through};
 use crate::transfer::{Outgoing, TRAILER, checksum_of};
 use crate::upstream::{Body, ResponseBody};
 
@@ -39,8 +39,11 @@ pub(in crate::operations) async fn complete(
     mut call: RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
+        // The backend's location would lead past the proxy.
+        let location = Some(location::of(proxy, &call.headers, &call.target));
         let response = pass_through::send_on(proxy, call).await?;
-        return rewrite_answer(response, ResultChange::default()).await;
+        return rewrite_answer(response, ResultChange { location, ..ResultChange::default() })
+            .await;
     }
     let digests = endseal_s3_protocol::checksum::Digests::of_request(
         &without_object_checksums(&call.headers),
@@ -128,8 +131,7 @@ async fn attempt(
     upload.forget(proxy).await;
     let change = ResultChange {
         etag: fields.etag.as_deref().map(entity_tag::to_client),
-        // The backend's location would lead past the proxy.
-        location: Some(call.target.without_query().path()),
+        location: Some(location::of(proxy, &call.headers, &call.target)),
         checksum: match checksum {
             Some(checksum) => ChecksumChange::Set {
                 value: checksum.value,
