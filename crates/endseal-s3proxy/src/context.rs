@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue, Method};
 
 use crate::access::{Client, Clients};
 use crate::bucket::{BucketRule, Buckets};
+use crate::completions_in_progress::CompletionsInProgress;
 use crate::config::{Config, Limits};
 use crate::credentials::BackendSigner;
 use crate::observability::Metrics;
@@ -36,6 +37,7 @@ pub struct Proxy {
     pub(crate) region: String,
     pub(crate) trailers: bool,
     pub(crate) limits: Limits,
+    pub(crate) completions: Arc<CompletionsInProgress>,
     /// Cache of the key provider, for metrics.
     pub(crate) cache: Option<Arc<Cached>>,
     /// Path and server of the folder, if the backend is a folder.
@@ -78,6 +80,7 @@ impl Proxy {
             region: config.backend.region.clone(),
             trailers: config.backend.trailers,
             limits: config.limits.clone(),
+            completions: Arc::default(),
             cache: None,
             folder: None,
             request_ids: (start ^ u64::from(std::process::id()).rotate_left(32), AtomicU64::new(0)),

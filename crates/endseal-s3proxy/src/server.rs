@@ -7,6 +7,7 @@ mod error_response;
 mod generation;
 mod health;
 mod listener;
+mod long_answer;
 mod metrics;
 mod reload;
 mod request_id;

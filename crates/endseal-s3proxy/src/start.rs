@@ -115,6 +115,7 @@ impl Proxy {
             return Err(StartError::new("keys", why));
         }
         proxy.metrics = Arc::clone(&self.metrics);
+        proxy.completions = Arc::clone(&self.completions);
         proxy.signer.take_over(&self.signer);
         Ok(proxy)
     }

@@ -6,8 +6,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use endseal_s3_protocol::Query;
-use http::{Method, Request, Response};
+use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -22,6 +21,7 @@ use crate::config::TlsFiles;
 use crate::context::Proxy;
 use crate::server::client_connections::{Admitted, ClientConnections};
 use crate::server::generation::{Current, Generation};
+use crate::server::long_answer;
 use crate::server::metrics::MetricsServer;
 use crate::server::slow_peer::Front;
 use crate::server::workers::Workers;
@@ -200,7 +200,7 @@ impl Server {
 }
 
 /// Answers a request. If the future is dropped, the work ends, except for the completion of an
-/// upload.
+/// upload and for copies.
 ///
 /// # Errors
 /// If the runtime shuts down.
@@ -210,23 +210,20 @@ async fn answer(
     peer: SocketAddr,
     admitted: Arc<Admitted>,
 ) -> Result<Response<Outgoing>, JoinError> {
-    if !completes_upload(&request) {
+    if !long_answer::is_long(&request) {
         return Ok(proxy.answer(request, peer).await);
     }
+    let id = proxy.request_id();
+    let shown = HeaderValue::from_str(id.as_str());
     // If the client disconnects during a completion and it is aborted, MinIO keeps an upload
     // without parts.
     let work = async move {
-        let answer = proxy.answer(request, peer).await;
+        let answer = proxy.answer_as(request, peer, id).await;
         drop(admitted);
         answer
     };
-    tokio::spawn(work).await
-}
-
-/// Returns true if a request asks for `CompleteMultipartUpload`.
-fn completes_upload(request: &Request<Incoming>) -> bool {
-    let query = || Query::parse(request.uri().query().unwrap_or(""));
-    request.method() == Method::POST && query().is_ok_and(|query| query.has("uploadId"))
+    let shown = shown.unwrap_or(HeaderValue::from_static(""));
+    long_answer::of(tokio::spawn(work), shown).await
 }
 
 /// Returns once `stop` is true, or its sender is gone.

@@ -24,7 +24,7 @@ use crate::observability::failure;
 use crate::operations;
 use crate::transfer::{Leftover, Outgoing, RequestBody};
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
 /// Methods that S3 has.
 const METHODS: [Method; 6] =
@@ -39,6 +39,17 @@ fn allow() -> HeaderMap {
 impl Proxy {
     /// Answers a request. Errors become responses, too.
     pub async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Outgoing> {
+        let id = self.request_id();
+        self.answer_as(request, peer, id).await
+    }
+
+    /// Answers a request that has this id.
+    pub(super) async fn answer_as(
+        &self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        id: RequestId,
+    ) -> Response<Outgoing> {
         let start = Instant::now();
         let mut seen = AccessLog::default();
         let (head, body) = request.into_parts();
@@ -50,7 +61,6 @@ impl Proxy {
             return response;
         }
         let in_flight = self.metrics.started();
-        let id = self.request_id();
         let method = head.method.clone();
         let facts = RequestFacts::of(&head);
         let result = self.serve(head, body, &mut seen).await;
@@ -168,7 +178,7 @@ impl Proxy {
         RequestBody::new(body, expects_continue, leftover.clone(), self.limits.min_rate)
     }
 
-    fn request_id(&self) -> RequestId {
+    pub(super) fn request_id(&self) -> RequestId {
         let (start, count) = &self.request_ids;
         RequestId::new(*start, count.fetch_add(1, Relaxed))
     }

@@ -28,6 +28,7 @@ mod header_rules;
 mod hostile_requests;
 mod lists;
 mod logged;
+mod long_answers;
 mod markers;
 mod md5_conditions;
 mod md5_tags;

@@ -22,6 +22,8 @@ pub(crate) enum Oddity {
     /// Some time before an upload is completed, its parts lose their bytes and tags, and most leave
     /// the list. If the client disconnects meanwhile, they stay so. MinIO behaves like this.
     TakesPartsFirst,
+    /// Completions and copies take seconds.
+    TakesLong,
     /// An upload disappears some time before it becomes an object. versitygw behaves like this.
     HidesUploads,
     /// The first write into a folder of the proxy is refused with 409, because the folder was just
@@ -50,6 +52,9 @@ pub(crate) struct OddServer {
 
 /// Duration of a step: longer than a client needs to disconnect, or to send another request.
 const STEP: Duration = Duration::from_millis(200);
+
+/// Duration of a long request: longer than the proxy waits before it starts its answer.
+const LONG: Duration = Duration::from_secs(7);
 
 struct Shared {
     oddity: Oddity,
@@ -105,6 +110,11 @@ impl Shared {
                 return;
             }
             tokio::time::sleep(STEP).await;
+        }
+        let copies = request.header("x-amz-copy-source").is_some();
+        if self.oddity == Oddity::TakesLong && (request.completes() || copies) {
+            let _ = self.completing.send(());
+            tokio::time::sleep(LONG).await;
         }
         let mut request = request;
         let middle = request.body.len() / 2;

@@ -54,6 +54,8 @@ pub(in crate::operations) async fn complete(
     let document = content::collect(content, MAX_REQUEST).await?;
     let named = xml::read_complete(&document)?;
     let upload = Upload::of(proxy, &call).await?;
+    let id = call.target.query().get("uploadId").unwrap_or_default();
+    let _alone = proxy.completions.enter(id).await;
     let mut pauses = AGAIN.iter();
     loop {
         let (error, may_pass) = match attempt(proxy, &call, &upload, &named).await {
