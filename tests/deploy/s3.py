@@ -13,7 +13,7 @@ from tools import ROOT, S3Server, check_s3, docker_programs, run, s3_server, sig
 
 FOLDER = ROOT / "deploy/s3"
 SECRETS = "/run/credentials/endseal-s3.service"
-BACKEND, CLIENT = "secret-of-the-backend", "secret-of-alice"
+BACKEND, CLIENT = "secret-of-the-backend", "the-secret-of-alice"
 MEMORY = 1 << 30
 PROJECT, URL = "endseal-s3", "http://127.0.0.1:9000"
 

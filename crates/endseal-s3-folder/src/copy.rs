@@ -50,7 +50,7 @@ pub(crate) async fn object(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     if from == (bucket.clone(), key.clone()) && !replaces {
         return Err(S3Error::illegal_copy());
     }
-    let kept = beside(&headers)?;
+    let kept = beside(&headers);
     let entry = blocking(&asked.store, move |store| {
         // Once for both: a second guard could wait for a bucket that waits for the first.
         let _buckets = store.in_bucket(&bucket)?;

@@ -20,7 +20,7 @@ use crate::request::Asked;
 use crate::response::refusal;
 use crate::store::Store;
 use crate::upload::Upload;
-use crate::{bucket, copy, delete, list, multipart, object};
+use crate::{bucket, copy, delete, demands, list, multipart, object};
 
 /// The state that all requests share.
 pub(crate) struct Shared {
@@ -116,6 +116,9 @@ async fn dispatch(asked: Asked) -> Result<Response<Reply>, S3Error> {
         return Err(S3Error::invalid_argument("Invalid version id specified"));
     }
     let method = asked.method.clone();
+    if matches!(method, Method::PUT | Method::POST) {
+        demands::check(&asked.headers)?;
+    }
     match (asked.target.bucket().is_some(), asked.target.key().is_some()) {
         (false, _) if method == Method::GET => bucket::list(&asked).await,
         (false, _) => Err(S3Error::method_not_allowed()),

@@ -38,6 +38,7 @@ mod conditions;
 mod copy;
 mod data;
 mod delete;
+mod demands;
 mod dispatch;
 mod entry;
 mod fault;

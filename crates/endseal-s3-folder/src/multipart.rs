@@ -18,7 +18,7 @@ const MAX_REQUEST: u64 = 4 << 20;
 /// Handles `CreateMultipartUpload`: starts an upload and returns its id.
 pub(crate) async fn create(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
-    let headers = beside(&asked.headers)?;
+    let headers = beside(&asked.headers);
     let mut xml = Builder::new("InitiateMultipartUploadResult");
     xml.leaf("Bucket", &bucket).leaf("Key", &key);
     let id = blocking(&asked.store, move |store| store.begin(&bucket, &key, headers)).await?;

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
 use crate::conditions::{check_read, check_write, range_applies};
 use crate::entry::Entry;
-use crate::fault::{disk, not_here};
+use crate::fault::disk;
 use crate::id::Id;
 use crate::reading::{Reading, Reply};
 use crate::receive::{blocking, receive};
@@ -31,16 +31,6 @@ const BESIDE: [&str; 7] = [
     "x-amz-website-redirect-location",
 ];
 
-/// Headers that are refused, since they would be lost silently.
-const REFUSED: [&str; 6] = [
-    "x-amz-tagging",
-    "x-amz-object-lock-mode",
-    "x-amz-object-lock-retain-until-date",
-    "x-amz-object-lock-legal-hold",
-    "x-amz-server-side-encryption-customer-algorithm",
-    "x-amz-write-offset-bytes",
-];
-
 /// Parameters of a request that replace headers of its answer.
 const OVERRIDES: [(&str, &str); 6] = [
     ("response-cache-control", "cache-control"),
@@ -51,14 +41,8 @@ const OVERRIDES: [(&str, &str); 6] = [
     ("response-expires", "expires"),
 ];
 
-/// The headers of a request that will stand beside its object.
-///
-/// # Errors
-/// `NotImplemented` for headers that a folder cannot store.
-pub(crate) fn beside(headers: &HeaderMap) -> Result<HeaderMap, S3Error> {
-    if REFUSED.iter().any(|name| headers.contains_key(*name)) {
-        return Err(not_here());
-    }
+/// Returns the headers of a request that will stand beside its object.
+pub(crate) fn beside(headers: &HeaderMap) -> HeaderMap {
     let mut kept = HeaderMap::new();
     for (name, value) in headers {
         if BESIDE.contains(&name.as_str()) || name.as_str().starts_with(USER_METADATA) {
@@ -66,13 +50,13 @@ pub(crate) fn beside(headers: &HeaderMap) -> Result<HeaderMap, S3Error> {
         }
     }
     strip_aws_chunked(&mut kept);
-    Ok(kept)
+    kept
 }
 
 /// Handles `PutObject`: stores an object, if its conditions hold.
 pub(crate) async fn put(asked: Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
-    let kept = beside(&asked.headers)?;
+    let kept = beside(&asked.headers);
     let Asked { store, headers, content, .. } = asked;
     if content.len() > MAX_OBJECT {
         return Err(S3Error::too_large());

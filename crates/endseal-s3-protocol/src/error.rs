@@ -1,8 +1,14 @@
 //! Errors for clients: S3's codes.
 
 use std::borrow::Cow;
+use std::time::SystemTime;
 
 use http::{HeaderMap, StatusCode};
+
+use crate::sigv4::{SignatureError, Timestamp};
+
+/// Greatest difference between the clocks of client and proxy, as error documents state it.
+const MAX_SKEW_MILLISECONDS: &str = "900000";
 
 /// A failed request: a code of S3's, its HTTP status, a message for people.
 ///
@@ -14,10 +20,18 @@ pub struct S3Error {
     message: Cow<'static, str>,
     retry_after: Option<u32>,
     content_range: Option<u64>,
-    /// Headers of the backend's answer that are about the object.
-    headers: Option<Box<HeaderMap>>,
+    extra: Option<Box<Extra>>,
     cause: Option<Box<str>>,
     kind: Option<&'static str>,
+}
+
+/// Parts of an error that most errors do not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Extra {
+    /// Headers of the backend's answer that are about the object.
+    headers: HeaderMap,
+    /// Elements of the document, such as `Region`, with their values.
+    details: Vec<(&'static str, String)>,
 }
 
 macro_rules! codes {
@@ -37,6 +51,8 @@ codes! {
     internal = INTERNAL_SERVER_ERROR "InternalError" "We encountered an internal error. Please try again.";
     /// The backend cannot be connected to, or it closed the connection too early.
     unavailable = SERVICE_UNAVAILABLE "ServiceUnavailable" "The storage behind the proxy is not available.";
+    /// The backend refuses the signature or the account of the proxy. The client cannot change it.
+    account_refused = SERVICE_UNAVAILABLE "ServiceUnavailable" "The storage behind the proxy does not accept the account of the proxy.";
     /// The key provider cannot be connected to.
     keys_unavailable = SERVICE_UNAVAILABLE "ServiceUnavailable" "The key provider is not available.";
     /// Too many requests at once.
@@ -111,7 +127,7 @@ impl S3Error {
             message: Cow::Borrowed(message),
             retry_after: None,
             content_range: None,
-            headers: None,
+            extra: None,
             cause: None,
             kind: None,
         }
@@ -130,6 +146,13 @@ impl S3Error {
     pub fn bad_gateway(cause: impl Into<Box<str>>) -> Self {
         let message = "The storage behind the proxy gave an answer that is not one of S3.";
         Self::new(StatusCode::BAD_GATEWAY, "BadGateway", message).because("backend_status", cause)
+    }
+
+    /// The backend's document could not be read. What is wrong with it is for the log.
+    #[must_use]
+    pub fn unreadable(error: &crate::xml::XmlError) -> Self {
+        let cause = format!("the backend's document cannot be read: {}", error.reason());
+        Self::bad_gateway("").because("invalid_response", cause)
     }
 
     fn told(status: u16, code: &'static str, error: &dyn core::fmt::Display) -> Self {
@@ -173,8 +196,24 @@ impl S3Error {
     /// The same error, with headers for the client.
     #[must_use]
     pub fn with_headers(mut self, headers: HeaderMap) -> Self {
-        self.headers = Some(headers).filter(|headers| !headers.is_empty()).map(Box::new);
+        if !headers.is_empty() {
+            self.extra.get_or_insert_default().headers = headers;
+        }
         self
+    }
+
+    /// The same error, with an element for its document that S3 defines for this code. The value
+    /// MUST be known to the client: no name or secret of the backend.
+    #[must_use]
+    pub fn with_detail(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.extra.get_or_insert_default().details.push((name, value.into()));
+        self
+    }
+
+    /// The same error, with the name and value of the header or parameter that was refused.
+    #[must_use]
+    pub fn about_argument(self, name: &str, value: &str) -> Self {
+        self.with_detail("ArgumentName", name).with_detail("ArgumentValue", value)
     }
 
     /// The same error, with the seconds after which to try again.
@@ -224,7 +263,13 @@ impl S3Error {
     /// Further headers of the response, if there are any.
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
-        self.headers.as_deref()
+        self.extra.as_ref().map(|extra| &extra.headers).filter(|headers| !headers.is_empty())
+    }
+
+    /// Further elements of the document, with their values.
+    #[must_use]
+    pub fn details(&self) -> &[(&'static str, String)] {
+        self.extra.as_ref().map_or(&[], |extra| &extra.details)
     }
 
     /// After how many seconds to try again, if that is known.
@@ -252,9 +297,20 @@ impl From<crate::checksum::ChecksumError> for S3Error {
     }
 }
 
-impl From<crate::sigv4::SignatureError> for S3Error {
-    fn from(error: crate::sigv4::SignatureError) -> Self {
-        Self::told(error.status(), error.code(), &error)
+impl From<SignatureError> for S3Error {
+    fn from(error: SignatureError) -> Self {
+        let own = Self::told(error.status(), error.code(), &error);
+        let now = || Timestamp::of(SystemTime::now()).to_iso();
+        match error {
+            SignatureError::WrongRegion { expected, .. } => own.with_detail("Region", expected),
+            SignatureError::Skewed => own
+                .with_detail("ServerTime", now())
+                .with_detail("MaxAllowedSkewMilliseconds", MAX_SKEW_MILLISECONDS),
+            SignatureError::Expired | SignatureError::NotYetValid => {
+                own.with_detail("ServerTime", now())
+            }
+            _ => own,
+        }
     }
 }
 

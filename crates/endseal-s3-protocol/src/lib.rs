@@ -33,4 +33,4 @@ pub mod xml;
 pub use byte_range::ByteRange;
 pub use error::S3Error;
 pub use operation::Operation;
-pub use target::{MAX_KEY, Query, Target};
+pub use target::{MAX_KEY, Query, Target, check_key_len};

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use std::borrow::Cow;
 
-use http::Uri;
+use http::{StatusCode, Uri};
 
 use crate::S3Error;
 use crate::sigv4::uri;
@@ -27,8 +27,9 @@ impl Target {
     /// the bucket, otherwise the first component of the path is.
     ///
     /// # Errors
-    /// `InvalidURI` for malformed escapes, escapes that are not UTF-8, a null byte, or keys that
-    /// are too long; `InvalidBucketName` for names that no bucket can have.
+    /// `InvalidURI` for malformed escapes, escapes that are not UTF-8, or a null byte;
+    /// `KeyTooLongError` for keys that are too long; `InvalidBucketName` for names that no bucket
+    /// can have.
     pub fn parse(uri: &Uri, host: Option<&str>, domains: &[String]) -> Result<Self, S3Error> {
         let path = uri.path().strip_prefix('/').ok_or_else(S3Error::invalid_uri)?;
         let (bucket, key) = match virtual_bucket(host, domains) {
@@ -44,7 +45,7 @@ impl Target {
             return Ok(Self { bucket: None, key: None, query, is_stored: false });
         }
         check_bucket(&bucket)?;
-        check_len(&key)?;
+        check_key_len(&key)?;
         let key = (!key.is_empty()).then(|| key.into());
         Ok(Self { bucket: Some(bucket.into()), key, query, is_stored: false })
     }
@@ -172,11 +173,18 @@ fn check_bucket(bucket: &str) -> Result<(), S3Error> {
     if good { Ok(()) } else { Err(S3Error::invalid_bucket()) }
 }
 
-fn check_len(key: &str) -> Result<(), S3Error> {
-    if key.len() > MAX_KEY {
-        return Err(S3Error::invalid_uri().with_message("A key has at most 1,024 bytes."));
+/// Checks that a key has at most [`MAX_KEY`] bytes.
+///
+/// # Errors
+/// `KeyTooLongError`.
+pub fn check_key_len(key: &str) -> Result<(), S3Error> {
+    if key.len() <= MAX_KEY {
+        return Ok(());
     }
-    Ok(())
+    let error = S3Error::new(StatusCode::BAD_REQUEST, "KeyTooLongError", "Your key is too long.");
+    Err(error
+        .with_detail("Size", key.len().to_string())
+        .with_detail("MaxSizeAllowed", MAX_KEY.to_string()))
 }
 
 /// The parameters of a query, in their order.
@@ -300,7 +308,7 @@ mod tests {
             assert_eq!(parse(uri, "h").unwrap_err(), code, "{uri}");
         }
         let long = format!("/b/{}", "k".repeat(1025));
-        assert_eq!(parse(&long, "h").unwrap_err(), "InvalidURI");
+        assert_eq!(parse(&long, "h").unwrap_err(), "KeyTooLongError");
     }
 
     #[test]

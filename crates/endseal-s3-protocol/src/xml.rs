@@ -30,6 +30,7 @@ mod entry;
 mod error;
 mod fault;
 mod list;
+mod list_root;
 mod pages;
 mod parts;
 mod restore;

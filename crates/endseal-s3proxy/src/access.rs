@@ -28,6 +28,11 @@ impl SecretAccessKey {
         self.0.is_empty()
     }
 
+    /// Returns the length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Returns the key that verifies and signs requests.
     #[must_use]
     pub fn to_key(&self) -> SecretKey {

@@ -13,7 +13,7 @@ use endseal_s3_folder::FolderServer;
 use endseal_s3_protocol::sigv4::Signer;
 use serde::Deserialize;
 
-use self::file::{count, seconds};
+use self::file::{count, optional_count, seconds};
 use crate::access::{Client, SecretAccessKey};
 use crate::bucket::Buckets;
 use crate::credentials::CredentialChain;
@@ -206,6 +206,10 @@ pub struct Limits {
     /// Maximum number of client connections at the same time.
     #[serde(deserialize_with = "count")]
     pub connections: usize,
+    /// Maximum number of client connections of one peer: an IPv4 address or an IPv6 network of 64
+    /// bits. Without it half of `connections`.
+    #[serde(deserialize_with = "optional_count")]
+    pub connections_per_peer: Option<usize>,
     /// Maximum number of backend connections at the same time.
     #[serde(deserialize_with = "count")]
     pub backend_connections: usize,
@@ -237,6 +241,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 1_024,
+            connections_per_peer: None,
             backend_connections: 256,
             header_bytes: 64 * 1024,
             header_timeout: Duration::from_secs(15),
@@ -246,6 +251,14 @@ impl Default for Limits {
             list_keys: 100_000,
             drain: Duration::from_secs(30),
         }
+    }
+}
+
+impl Limits {
+    /// Returns the maximum number of client connections of one peer.
+    #[must_use]
+    pub fn connections_per_peer(&self) -> usize {
+        self.connections_per_peer.unwrap_or(self.connections.div_ceil(2))
     }
 }
 

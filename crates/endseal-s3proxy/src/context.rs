@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue, Method};
 
 use crate::access::{Client, Clients};
 use crate::bucket::{BucketRule, Buckets};
+use crate::completions_in_progress::CompletionsInProgress;
 use crate::config::{Config, Limits};
 use crate::credentials::BackendSigner;
 use crate::observability::Metrics;
@@ -30,10 +31,13 @@ pub struct Proxy {
     pub(crate) clients: Clients,
     pub(crate) signer: BackendSigner,
     pub(crate) domains: Vec<String>,
+    /// True if clients connect with TLS.
+    pub(crate) has_tls: bool,
     /// Region that clients use in their signatures.
     pub(crate) region: String,
     pub(crate) trailers: bool,
     pub(crate) limits: Limits,
+    pub(crate) completions: Arc<CompletionsInProgress>,
     /// Cache of the key provider, for metrics.
     pub(crate) cache: Option<Arc<Cached>>,
     /// Path and server of the folder, if the backend is a folder.
@@ -72,9 +76,11 @@ impl Proxy {
             clients,
             signer: BackendSigner::Fixed(Arc::new(config.backend.signer())),
             domains: config.domains.clone(),
+            has_tls: config.tls.is_some(),
             region: config.backend.region.clone(),
             trailers: config.backend.trailers,
             limits: config.limits.clone(),
+            completions: Arc::default(),
             cache: None,
             folder: None,
             request_ids: (start ^ u64::from(std::process::id()).rotate_left(32), AtomicU64::new(0)),

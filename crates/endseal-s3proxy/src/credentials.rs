@@ -54,6 +54,15 @@ impl BackendSigner {
         }
     }
 
+    /// Returns true if both have the same credentials because one is a clone of the other.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Fixed(own), Self::Fixed(other)) => Arc::ptr_eq(own, other),
+            (Self::Renewed(own), Self::Renewed(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
+    }
+
     /// Uses the credentials of `old` until the chain has returned its first ones. Does nothing if
     /// `old` has another chain.
     pub(crate) fn take_over(&self, old: &Self) {

@@ -1,8 +1,10 @@
 //! Requests to the backend: signing, sending, and translation of failures into client errors.
 
+mod account;
+mod account_refusal;
 mod verdict;
 
-pub(crate) use verdict::{late_error, relay, with_document, without_body};
+pub(crate) use verdict::{expect_etag, late_error, relay, with_document, without_body};
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -11,7 +13,8 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
-use endseal_s3_protocol::sigv4::PayloadHash;
+use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::xml::XmlError;
 use http::header::{HOST, HeaderValue};
 use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Body as _;
@@ -47,32 +50,22 @@ impl Proxy {
         let query = stored.query().encode();
         let path = stored.path();
         let path_and_query = if query.is_empty() { path } else { format!("{path}?{query}") };
-        let uri = self
-            .backend
-            .target()
-            .request_target(path_and_query)
-            .map_err(|_| S3Error::invalid_uri())?;
         let mut headers = headers;
         let names = target.bucket().filter(|_| !target.is_stored());
         let names = names.and_then(|bucket| self.names(bucket));
         if let Some(names) = &names {
             names::seal_headers(names, &mut headers)?;
         }
-        let host = HeaderValue::from_str(self.backend.target().authority());
-        headers.insert(HOST, host.map_err(|_| S3Error::internal())?);
-        let signer = signer.current().await?;
-        signer
-            .sign(method.as_str(), uri.path(), uri.query(), &mut headers, hash, SystemTime::now())
-            .map_err(|_| S3Error::internal())?;
-        let mut request = Request::new(body);
-        *request.method_mut() = method.clone();
-        *request.uri_mut() = uri;
-        *request.headers_mut() = headers;
-        let mut response = self.backend.send(request).await.map_err(client_error)?;
+        let current = signer.current().await?;
+        let mut response =
+            self.send_signed(&current, method, path_and_query, headers, body, hash).await?;
         if let Some(names) = &names {
             names::open_headers(names, response.headers_mut());
         }
-        let mut response = verdict.on(response).await?;
+        let mut response = match verdict.on(response).await {
+            Ok(response) => response,
+            Err(error) => return Err(self.with_account(error, method, signer, &current).await),
+        };
         // Some clients switch to another host if the response names another region.
         if response.headers().contains_key(BUCKET_REGION) {
             headers::insert(response.headers_mut(), BUCKET_REGION, &self.region)?;
@@ -94,18 +87,31 @@ impl Proxy {
         self.send(signer, method, target, headers, Body::empty(), PayloadHash::Unsigned).await
     }
 
-    /// Requests the list of buckets without a signature. A refusal is a success, because it shows
-    /// that the backend responds.
-    pub(crate) async fn probe_backend(&self) -> Result<(), S3Error> {
-        let uri = self.backend.target().request_target("/").map_err(|_| S3Error::internal())?;
-        let mut request = Request::new(Body::empty());
+    /// Signs a request for a path at the backend and sends it.
+    async fn send_signed(
+        &self,
+        signer: &Signer,
+        method: &Method,
+        path_and_query: String,
+        mut headers: HeaderMap,
+        body: Body,
+        hash: PayloadHash,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        let uri = self
+            .backend
+            .target()
+            .request_target(path_and_query)
+            .map_err(|_| S3Error::invalid_uri())?;
+        let host = HeaderValue::from_str(self.backend.target().authority());
+        headers.insert(HOST, host.map_err(|_| S3Error::internal())?);
+        signer
+            .sign(method.as_str(), uri.path(), uri.query(), &mut headers, hash, SystemTime::now())
+            .map_err(|_| S3Error::internal())?;
+        let mut request = Request::new(body);
+        *request.method_mut() = method.clone();
         *request.uri_mut() = uri;
-        let response = self.backend.send(request).await.map_err(client_error)?;
-        let status = response.status().as_u16();
-        if !matches!(status, 200 | 400..=599) {
-            return Err(S3Error::bad_gateway(format!("the backend answered with {status}")));
-        }
-        read(response.into_body(), 64 * 1024).await.map(drop)
+        *request.headers_mut() = headers;
+        self.backend.send(request).await.map_err(client_error)
     }
 }
 
@@ -128,7 +134,7 @@ fn client_error(error: ClientError) -> S3Error {
 /// Reads a body that is known to be small.
 ///
 /// # Errors
-/// If the body is longer than `limit` or breaks off.
+/// `BadGateway` if the body is longer than `limit`, or the error of a body that breaks off.
 pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, S3Error> {
     // Usually the body is one chunk, which is not copied.
     let mut first = Bytes::new();
@@ -137,7 +143,7 @@ pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, 
         let frame = frame.map_err(|error| broken(&error))?;
         let Ok(data) = frame.into_data() else { continue };
         if first.len().max(all.len()) + data.len() > limit {
-            return Err(S3Error::internal());
+            return Err(S3Error::unreadable(&XmlError::TooLong));
         }
         if first.is_empty() && all.is_empty() {
             first = data;

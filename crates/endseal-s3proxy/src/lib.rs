@@ -19,6 +19,7 @@ extern crate alloc;
 pub mod access;
 pub mod admin;
 pub mod bucket;
+mod completions_in_progress;
 pub mod config;
 mod content_checksum;
 mod content_keys;

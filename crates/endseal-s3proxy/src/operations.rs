@@ -3,6 +3,7 @@
 mod attributes;
 mod conditions;
 mod content;
+mod copied_tags;
 mod copy_object;
 mod delete_bucket;
 mod delete_objects;
@@ -11,6 +12,7 @@ mod head_object;
 mod key_list;
 mod list_objects;
 mod listed_objects;
+mod location;
 mod multipart;
 mod overrides;
 mod pass_through;

@@ -1,10 +1,13 @@
 //! HTTP server for clients: connections, and requests from the first byte to the response.
 
+mod client_connections;
 mod daemon;
+mod error_details;
 mod error_response;
 mod generation;
 mod health;
 mod listener;
+mod long_answer;
 mod metrics;
 mod reload;
 mod request_id;

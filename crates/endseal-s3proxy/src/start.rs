@@ -104,7 +104,8 @@ impl Proxy {
     ///
     /// # Errors
     /// [`StartError`] with the name of the file or entry. Changing the folder is an error, because
-    /// both proxies use it for a while.
+    /// both proxies use it for a while. So are keys without the one that wraps now, because the
+    /// objects that this proxy has written could not be opened.
     pub fn renewed(&self, config: &Config) -> Result<Self, StartError> {
         let mut proxy = match (&config.backend.folder, &self.folder) {
             (None, None) => Self::start(config)?,
@@ -116,7 +117,14 @@ impl Proxy {
                 return Err(StartError::new("backend.folder", why));
             }
         };
+        let wrapping = self.provider.wrapping_key_id();
+        if !proxy.provider.knows(&wrapping) {
+            let key = wrapping.as_str();
+            let why = format!("lack the key {key}, which wraps now; only a restart can drop it");
+            return Err(StartError::new("keys", why));
+        }
         proxy.metrics = Arc::clone(&self.metrics);
+        proxy.completions = Arc::clone(&self.completions);
         proxy.signer.take_over(&self.signer);
         Ok(proxy)
     }

@@ -2,6 +2,7 @@
 //! opened on their way to the client. The consumer polls each of them. There are no tasks or
 //! channels, and the only memory is that of the chunks in transit.
 
+mod awaited;
 mod content;
 mod form_file;
 mod framed;
@@ -14,6 +15,7 @@ mod request_body;
 mod sealing_body;
 mod shared_buffer;
 
+pub(crate) use awaited::Awaited;
 pub(crate) use content::{Content, ContentSource, whole};
 pub(crate) use form_file::{FormFile, find};
 pub(crate) use framed::{Framed, TRAILER, checksum_of};

@@ -70,7 +70,7 @@ fn the_proxy_has_a_default_configuration() {
     run(&mut configured(&scratch, &["s3", "key", "new", "ring.key"])).ok();
     let text = "listen = \"127.0.0.1:0\"\n[backend]\nfolder = \"objects\"\n[keys]\n\
                 provider = \"ring\"\nfile = \"RING\"\n[[client]]\naccess_key = \"A\"\n\
-                secret_key = \"0123456789\"\n";
+                secret_key = \"01234567890123456789\"\n";
     let text = text.replace("RING", scratch.path("ring.key").to_str().unwrap());
     write(&scratch, "");
     scratch.write("config/endseal/s3.toml", &text);

@@ -114,7 +114,7 @@ fn a_folder_or_an_address_that_another_process_uses_has_one_code() {
     scratch.write(
         "s3.toml",
         "[backend]\nfolder = \"vault/objects\"\n[keys]\nprovider = \"ring\"\n\
-         file = \"vault/keys.ring\"\n[[client]]\naccess_key = \"A\"\nsecret_key = \"0123456789\"\n",
+         file = \"vault/keys.ring\"\n[[client]]\naccess_key = \"A\"\nsecret_key = \"01234567890123456789\"\n",
     );
     let s3 = |args: &[&str]| {
         run(program().current_dir(scratch.folder()).args(["s3", "--quiet"]).args(args))

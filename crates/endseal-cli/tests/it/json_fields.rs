@@ -633,7 +633,7 @@ fn fields_of_the_s3_proxy_are_documented() {
     scratch.write(
         "s3.toml",
         "[backend]\nfolder = \"objects\"\n[keys]\nprovider = \"ring\"\nfile = \"ring.key\"\n\
-         [[client]]\naccess_key = \"A\"\nsecret_key = \"0123456789\"\n",
+         [[client]]\naccess_key = \"A\"\nsecret_key = \"01234567890123456789\"\n",
     );
     let mut s3 = |args: &[&str], code| {
         let args = [&["s3"], args].concat();

@@ -65,7 +65,7 @@ fn commands_of_the_readme_work_in_their_order() {
     scratch.write(
         "proxy.toml",
         "[backend]\nfolder = \"objects\"\n[keys]\nprovider = \"ring\"\nfile = \"ring.key\"\n\
-         [[client]]\naccess_key = \"alice\"\nsecret_key = \"0123456789\"\n",
+         [[client]]\naccess_key = \"alice\"\nsecret_key = \"01234567890123456789\"\n",
     );
     let world = World::new();
     let (mut hub, mut listener, mut signer) = (None, None, None);

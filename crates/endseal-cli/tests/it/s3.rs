@@ -18,7 +18,7 @@ fn s3(args: &[&str], scratch: &Scratch) -> crate::people::Ran {
 fn configured() -> Scratch {
     let scratch = Scratch::new();
     let text = "[backend]\nfolder = \"objects\"\n[keys]\nprovider = \"ring\"\nfile = \"ring.key\"\n\
-                [[client]]\naccess_key = \"A\"\nsecret_key = \"0123456789\"\n";
+                [[client]]\naccess_key = \"A\"\nsecret_key = \"01234567890123456789\"\n";
     scratch.write("s3.toml", text);
     let private = Permissions::from_mode(0o600);
     std::fs::set_permissions(scratch.path("s3.toml"), private).unwrap();
@@ -72,9 +72,10 @@ fn a_secret_access_key_in_a_configuration_that_others_can_read_is_told() {
 fn a_secret_access_key_in_a_file_that_others_can_read_is_told() {
     let scratch = configured();
     let text = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
-    let text = text.replace("secret_key = \"0123456789\"", "secret_key_file = \"alice.secret\"");
+    let text =
+        text.replace("secret_key = \"01234567890123456789\"", "secret_key_file = \"alice.secret\"");
     scratch.write("s3.toml", text);
-    scratch.write("alice.secret", "0123456789\n");
+    scratch.write("alice.secret", "01234567890123456789\n");
     let told = |mode| {
         let secret = scratch.path("alice.secret");
         std::fs::set_permissions(secret, Permissions::from_mode(mode)).unwrap();
@@ -325,10 +326,10 @@ fn a_secret_in_a_broken_configuration_is_not_told() {
         ("6789\"", "6789"),
         ("6789\"", "6789\" x"),
         ("secret_key = \"", "secret_key = "),
-        ("\"0123456789\"", "123456789"),
-        ("\"0123456789\"", "12345.6789"),
-        ("\"0123456789\"", "12345678901234567890123"),
-        ("\"0123456789\"", "0xd12345678901234567890123"),
+        ("\"01234567890123456789\"", "123456789"),
+        ("\"01234567890123456789\"", "12345.6789"),
+        ("\"01234567890123456789\"", "12345678901234567890123"),
+        ("\"01234567890123456789\"", "0xd12345678901234567890123"),
     ] {
         scratch.write("s3.toml", good.replace(from, to));
         let ran = s3(&["clean", "--config", "s3.toml"], &scratch);

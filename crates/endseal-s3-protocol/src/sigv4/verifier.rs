@@ -160,7 +160,7 @@ impl<S: SecretKeys> Verifier<S> {
         if time.seconds() > now.seconds() + SKEW {
             return Err(SignatureError::NotYetValid);
         }
-        if now.seconds() > time.seconds() + presigned.expires {
+        if presigned.expires == 0 || now.seconds() > time.seconds() + presigned.expires {
             return Err(SignatureError::Expired);
         }
         let hash = match presigned.content_sha256.as_deref() {

@@ -4,7 +4,8 @@ use super::builder::Builder;
 use super::edit::Edits;
 use super::entry::encode;
 use super::list::head;
-use super::rewrite::{check_list, entry_kind, is_url_encoded};
+use super::list_root::check_list;
+use super::rewrite::{entry_kind, is_url_encoded};
 use super::tree::Tree;
 use super::{Entry, EntryKind, Leaf, ListHead, Replacement, XmlError};
 
@@ -50,7 +51,7 @@ impl ListPage {
                     let entry = Entry::read(EntryKind::CommonPrefix, &prefix, url)?;
                     entries.push(ListEntry::of(&entry, ""));
                 }
-            } else if let Some(kind) = entry_kind(&root, &element) {
+            } else if let Some(kind) = entry_kind(&element) {
                 let entry = Entry::read(kind, &element, url)?;
                 entries.push(ListEntry::of(&entry, &tree.text()[element.outer()]));
             }

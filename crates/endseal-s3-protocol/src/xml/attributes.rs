@@ -58,20 +58,20 @@ pub struct PartAttributes {
     pub checksum: Option<ChecksumValue>,
 }
 
+/// Elements of which a response has at least one, since a request asks for at least one.
+const ATTRIBUTES: [&str; 5] = ["Checksum", "ETag", "ObjectParts", "ObjectSize", "StorageClass"];
+
 /// The attributes with other values, everything else as it was.
 ///
 /// # Errors
 /// [`XmlError`].
 pub fn rewrite_attributes(xml: &[u8], change: &AttributesChange) -> Result<Vec<u8>, XmlError> {
     let tree = Tree::parse(xml)?;
-    // Some servers name it after the operation.
-    let root = match tree.root().name() {
-        // The last is MinIO's.
-        "GetObjectAttributesResponse"
-        | "GetObjectAttributesOutput"
-        | "getObjectAttributesResponse" => tree.root(),
-        _ => return Err(XmlError::UnexpectedRoot),
-    };
+    // Servers differ in the name of the root element.
+    let root = tree.root();
+    if !root.children().any(|child| ATTRIBUTES.contains(&child.name())) {
+        return Err(XmlError::UnexpectedRoot);
+    }
     let mut edits = Edits::default();
     if let Some(etag) = &change.etag {
         edits.set_child(&root, "ETag", etag);

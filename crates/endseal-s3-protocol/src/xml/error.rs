@@ -1,6 +1,7 @@
 //! Faults of an XML body.
 
 use core::fmt;
+use std::borrow::Cow;
 
 /// Reason why an XML body was refused.
 ///
@@ -41,6 +42,22 @@ impl XmlError {
     pub fn status(&self) -> u16 {
         400
     }
+
+    /// Returns what is wrong with the document, as the end of a sentence about it.
+    #[must_use]
+    pub fn reason(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::TooLong => "it is too long",
+            Self::TooComplex => "it has too many or too deep elements",
+            Self::NotUtf8 => "it is not UTF-8",
+            Self::Syntax => "it is not well-formed",
+            Self::DocumentType => "it has a document type or an unknown entity",
+            Self::UnexpectedRoot => "it is another document",
+            Self::Missing(name) => return Cow::Owned(format!("{name} is missing")),
+            Self::Invalid(name) => return Cow::Owned(format!("{name} is invalid")),
+            Self::TooMany => "it has too many entries",
+        })
+    }
 }
 
 impl fmt::Display for XmlError {
@@ -49,17 +66,7 @@ impl fmt::Display for XmlError {
             "The XML you provided was not well-formed or did not validate against our published \
              schema",
         )?;
-        match self {
-            Self::TooLong => f.write_str(": it is too long"),
-            Self::TooComplex => f.write_str(": it has too many or too deep elements"),
-            Self::NotUtf8 => f.write_str(": it is not UTF-8"),
-            Self::Syntax => Ok(()),
-            Self::DocumentType => f.write_str(": it has a document type or an unknown entity"),
-            Self::UnexpectedRoot => f.write_str(": it is another document"),
-            Self::Missing(name) => write!(f, ": {name} is missing"),
-            Self::Invalid(name) => write!(f, ": {name} is invalid"),
-            Self::TooMany => f.write_str(": it has too many entries"),
-        }
+        if *self == Self::Syntax { Ok(()) } else { write!(f, ": {}", self.reason()) }
     }
 }
 

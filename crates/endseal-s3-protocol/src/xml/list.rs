@@ -4,7 +4,8 @@
 use super::builder::Builder;
 use super::edit::Edits;
 use super::entry::{decode, encode};
-use super::rewrite::{check_list, common_prefixes, entry_kind, is_url_encoded, one};
+use super::list_root::check_list;
+use super::rewrite::{common_prefixes, entry_kind, is_url_encoded, one};
 use super::tree::{Element, Tree};
 use super::{Change, Entry, XmlError};
 
@@ -101,7 +102,7 @@ pub fn relist(
     for element in root.children() {
         if element.name() == "CommonPrefixes" {
             common_prefixes(&element, url, &mut entry, &mut edits)?;
-        } else if let Some(kind) = entry_kind(&root, &element) {
+        } else if let Some(kind) = entry_kind(&element) {
             if one(kind, &element, url, &mut entry, &mut edits)? {
                 edits.remove(&element);
             }

@@ -2,6 +2,7 @@
 
 use super::XmlError;
 use super::entry::decode;
+use super::list_root::check_list_of;
 use super::tree::{Element, Tree};
 
 /// A page of a list.
@@ -44,7 +45,8 @@ pub struct Listed {
 /// [`XmlError`]: an object without a key, or a page that goes on and does not say where.
 pub fn read_objects(xml: &[u8]) -> Result<Page<Listed>, XmlError> {
     let tree = Tree::parse(xml)?;
-    let root = tree.expect_root("ListBucketResult")?;
+    let root = tree.root();
+    check_list_of(&root, "ListBucketResult")?;
     let url = is_url_encoded(&root)?;
     let mut entries = Vec::new();
     for element in root.children().filter(|child| child.name() == "Contents") {
@@ -66,7 +68,8 @@ pub fn read_objects(xml: &[u8]) -> Result<Page<Listed>, XmlError> {
 /// As [`read_objects`], and a version without an id.
 pub fn read_versions(xml: &[u8]) -> Result<Page<Listed>, XmlError> {
     let tree = Tree::parse(xml)?;
-    let root = tree.expect_root("ListVersionsResult")?;
+    let root = tree.root();
+    check_list_of(&root, "ListVersionsResult")?;
     let url = is_url_encoded(&root)?;
     let mut entries = Vec::new();
     for element in root.children() {
@@ -84,7 +87,8 @@ pub fn read_versions(xml: &[u8]) -> Result<Page<Listed>, XmlError> {
 /// As [`read_objects`], and an upload without an id.
 pub fn read_uploads(xml: &[u8]) -> Result<Page<Listed>, XmlError> {
     let tree = Tree::parse(xml)?;
-    let root = tree.expect_root("ListMultipartUploadsResult")?;
+    let root = tree.root();
+    check_list_of(&root, "ListMultipartUploadsResult")?;
     let url = is_url_encoded(&root)?;
     let mut entries = Vec::new();
     for element in root.children().filter(|child| child.name() == "Upload") {
@@ -100,12 +104,15 @@ pub fn read_uploads(xml: &[u8]) -> Result<Page<Listed>, XmlError> {
 /// [`XmlError`]: a bucket without a name.
 pub fn read_buckets(xml: &[u8]) -> Result<Page<String>, XmlError> {
     let tree = Tree::parse(xml)?;
-    let root = tree.expect_root("ListAllMyBucketsResult")?;
+    let root = tree.root();
+    let buckets = root.child("Buckets");
+    if buckets.is_none() && root.name() != "ListAllMyBucketsResult" {
+        return Err(XmlError::UnexpectedRoot);
+    }
     let mut entries = Vec::new();
-    if let Some(buckets) = root.child("Buckets") {
-        for element in buckets.children().filter(|child| child.name() == "Bucket") {
-            entries.push(required(&element, "Name")?);
-        }
+    let children = buckets.iter().flat_map(Element::children);
+    for element in children.filter(|child| child.name() == "Bucket") {
+        entries.push(required(&element, "Name")?);
     }
     let token = root.child_text("ContinuationToken")?.filter(|token| !token.is_empty());
     let next = token.map(|token| Next { marker: token.into_owned(), id: None });

@@ -1,5 +1,6 @@
 //! `ListPartsResult`: the backend's list of parts.
 
+use super::list_root::check_list_of;
 use super::tree::{Element, Tree};
 use super::{Builder, XmlError};
 use crate::checksum::{ChecksumKind, ChecksumValue};
@@ -51,7 +52,8 @@ pub(super) fn checksum(part: &Element<'_>) -> Result<Option<ChecksumValue>, XmlE
 /// does not name the next one.
 pub fn read_parts(xml: &[u8]) -> Result<PartsPage, XmlError> {
     let tree = Tree::parse(xml)?;
-    let root = tree.expect_root("ListPartsResult")?;
+    let root = tree.root();
+    check_list_of(&root, "ListPartsResult")?;
     let mut parts = Vec::new();
     for element in root.children().filter(|child| child.name() == "Part") {
         let number = element.child_number("PartNumber")?.ok_or(XmlError::Missing("PartNumber"))?;

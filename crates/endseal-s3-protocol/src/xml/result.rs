@@ -1,7 +1,7 @@
 //! Reads and changes answers about one object: started and completed uploads, copies, errors.
 
 use super::edit::Edits;
-use super::tree::{Element, Tree};
+use super::tree::Tree;
 use super::{ChecksumChange, XmlError};
 
 /// Values of an answer that the proxy uses.
@@ -24,6 +24,8 @@ pub struct Fields {
     pub code: Option<String>,
     /// Value of `Message`, if the answer is an error.
     pub message: Option<String>,
+    /// Value of `ArgumentName`, if the answer is an error about a header or parameter.
+    pub argument_name: Option<String>,
 }
 
 /// New values of an answer. `None` leaves the old value, and a value that the answer does not have
@@ -46,14 +48,15 @@ pub struct ResultChange {
 }
 
 impl Fields {
-    /// Reads an answer about one object, or an `Error`.
+    /// Reads an answer about one object, or an `Error`. The name of the root element is not
+    /// compared, because servers differ in it: the caller checks that the values which it needs
+    /// are there.
     ///
     /// # Errors
-    /// [`XmlError`]; [`XmlError::UnexpectedRoot`] for any other document.
+    /// [`XmlError`].
     pub fn read(xml: &[u8]) -> Result<Self, XmlError> {
         let tree = Tree::parse(xml)?;
         let root = tree.root();
-        check(&root)?;
         let text = |name| root.child_text(name).map(|text| text.map(|it| it.into_owned()));
         Ok(Self {
             root: root.name().to_owned(),
@@ -64,6 +67,7 @@ impl Fields {
             location: text("Location")?,
             code: text("Code")?,
             message: text("Message")?,
+            argument_name: text("ArgumentName")?,
         })
     }
 }
@@ -75,7 +79,6 @@ impl Fields {
 pub fn rewrite_result(xml: &[u8], change: &ResultChange) -> Result<Vec<u8>, XmlError> {
     let tree = Tree::parse(xml)?;
     let root = tree.root();
-    check(&root)?;
     let mut edits = Edits::default();
     for (name, value) in [
         ("Key", &change.key),
@@ -90,16 +93,4 @@ pub fn rewrite_result(xml: &[u8], change: &ResultChange) -> Result<Vec<u8>, XmlE
     }
     change.checksum.apply(&mut edits, &root);
     Ok(edits.apply(&tree))
-}
-
-fn check(root: &Element<'_>) -> Result<(), XmlError> {
-    match root.name() {
-        "InitiateMultipartUploadResult"
-        | "CompleteMultipartUploadResult"
-        | "CopyObjectResult"
-        | "CopyPartResult"
-        | "PostResponse"
-        | "Error" => Ok(()),
-        _ => Err(XmlError::UnexpectedRoot),
-    }
 }

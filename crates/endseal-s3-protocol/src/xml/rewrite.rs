@@ -2,6 +2,7 @@
 
 use super::edit::Edits;
 use super::entry::{decode, encode};
+use super::list_root::check_list;
 use super::tree::{Element, Tree};
 use super::{Builder, Change, Entry, EntryKind, ListedPart, XmlError};
 use crate::checksum::{ChecksumKind, ChecksumType};
@@ -83,7 +84,7 @@ pub fn rewrite(xml: &[u8], mut rules: impl Rules) -> Result<Vec<u8>, XmlError> {
             dropped += common_prefixes(&element, url, &mut rules, &mut edits)?;
             continue;
         }
-        if let Some(kind) = entry_kind(&root, &element) {
+        if let Some(kind) = entry_kind(&element) {
             if one(kind, &element, url, &mut rules, &mut edits)? {
                 dropped += 1;
                 edits.remove(&element);
@@ -93,7 +94,7 @@ pub fn rewrite(xml: &[u8], mut rules: impl Rules) -> Result<Vec<u8>, XmlError> {
             }
             continue;
         }
-        let Some((name, label)) = outside(&root, &element) else { continue };
+        let Some((name, label)) = outside(&element) else { continue };
         let value = element.text(label)?;
         let key = url && name != Name::UploadId;
         let value = if key { decode(&value)?.into() } else { value };
@@ -187,45 +188,35 @@ pub(super) fn common_prefixes(
     Ok(gone.len() as u64)
 }
 
-pub(super) fn check_list(root: &Element<'_>) -> Result<(), XmlError> {
-    match root.name() {
-        "ListBucketResult"
-        | "ListVersionsResult"
-        | "ListMultipartUploadsResult"
-        | "ListPartsResult"
-        | "Delete"
-        | "DeleteResult" => Ok(()),
-        _ => Err(XmlError::UnexpectedRoot),
-    }
-}
-
 pub(super) fn is_url_encoded(root: &Element<'_>) -> Result<bool, XmlError> {
     let encoding = root.child_text("EncodingType")?;
     Ok(encoding.is_some_and(|it| it.trim().eq_ignore_ascii_case("url")))
 }
 
-pub(super) fn entry_kind(root: &Element<'_>, element: &Element<'_>) -> Option<EntryKind> {
-    Some(match (root.name(), element.name()) {
-        ("ListBucketResult", "Contents") => EntryKind::Object,
-        ("ListVersionsResult", "Version") => EntryKind::Version,
-        ("ListVersionsResult", "DeleteMarker") => EntryKind::DeleteMarker,
-        ("ListMultipartUploadsResult", "Upload") => EntryKind::Upload,
-        ("ListPartsResult", "Part") => EntryKind::Part,
-        ("Delete", "Object") => EntryKind::Delete,
-        ("DeleteResult", "Deleted") => EntryKind::Deleted,
-        ("DeleteResult", "Error") => EntryKind::DeleteError,
+/// Returns the kind of an element within the root. No two lists have an element of the same name.
+pub(super) fn entry_kind(element: &Element<'_>) -> Option<EntryKind> {
+    Some(match element.name() {
+        "Contents" => EntryKind::Object,
+        "Version" => EntryKind::Version,
+        "DeleteMarker" => EntryKind::DeleteMarker,
+        "Upload" => EntryKind::Upload,
+        "Part" => EntryKind::Part,
+        "Object" => EntryKind::Delete,
+        "Deleted" => EntryKind::Deleted,
+        "Error" => EntryKind::DeleteError,
         _ => return None,
     })
 }
 
-fn outside(root: &Element<'_>, element: &Element<'_>) -> Option<(Name, &'static str)> {
-    Some(match (root.name(), element.name()) {
-        ("ListPartsResult", "Key") => (Name::Key, "Key"),
-        ("ListPartsResult", "UploadId") => (Name::UploadId, "UploadId"),
-        ("ListPartsResult" | "Delete" | "DeleteResult", _) => return None,
-        (_, "Prefix") => (Name::Prefix, "Prefix"),
-        (_, "Marker" | "KeyMarker" | "StartAfter") => (Name::Marker, "Marker"),
-        (_, "NextMarker" | "NextKeyMarker") => (Name::NextMarker, "NextMarker"),
+/// Returns the name that an element outside the entries holds. Only lists of parts have `Key` and
+/// `UploadId` there.
+fn outside(element: &Element<'_>) -> Option<(Name, &'static str)> {
+    Some(match element.name() {
+        "Key" => (Name::Key, "Key"),
+        "UploadId" => (Name::UploadId, "UploadId"),
+        "Prefix" => (Name::Prefix, "Prefix"),
+        "Marker" | "KeyMarker" | "StartAfter" => (Name::Marker, "Marker"),
+        "NextMarker" | "NextKeyMarker" => (Name::NextMarker, "NextMarker"),
         _ => return None,
     })
 }

@@ -12,8 +12,7 @@ const MAX_TAGS: usize = 50;
 /// [`XmlError`] if a tag has no key or value, or if there are more tags than any server allows.
 pub fn read_tags(xml: &[u8]) -> Result<Vec<(String, String)>, XmlError> {
     let tree = Tree::parse(xml)?;
-    let root = tree.expect_root("Tagging")?;
-    let set = root.child("TagSet").ok_or(XmlError::Missing("TagSet"))?;
+    let set = tree.root().child("TagSet").ok_or(XmlError::Missing("TagSet"))?;
     let mut tags = Vec::new();
     for tag in set.children().filter(|child| child.name() == "Tag") {
         if tags.len() == MAX_TAGS {

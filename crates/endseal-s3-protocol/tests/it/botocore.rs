@@ -58,7 +58,8 @@ fn cases() -> Vec<Case> {
 fn every_request_is_verified() {
     let verifier = verifier();
     let (mut count, mut bodies, mut streams) = (0, 0, 0);
-    for case in cases().iter().filter(|case| case.kind != "form") {
+    let lives = |case: &&Case| case.kind != "form" && case.expires != Some(0);
+    for case in cases().iter().filter(lives) {
         let request = &case.request;
         let verified = request.verify_by(&verifier);
         let verified = verified.unwrap_or_else(|error| panic!("{}: {error:?}", case.name));
@@ -99,6 +100,11 @@ fn presigned_requests_end_when_they_say() {
             let now = case.request.now + offset;
             Request { now, ..case.request.clone() }.verify_by(&verifier).map(drop)
         };
+        if expires == 0 {
+            // botocore makes such a URL, and S3 refuses it.
+            assert_eq!(verify(0), Err(SignatureError::Expired));
+            continue;
+        }
         assert_eq!(verify(expires), Ok(()));
         assert_eq!(verify(expires + 1), Err(SignatureError::Expired));
         assert_eq!(verify(-900), Ok(()));

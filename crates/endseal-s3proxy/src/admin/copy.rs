@@ -170,7 +170,7 @@ impl Examined<'_> {
         headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
         let target = self.target(Query::new());
         let response = ask(self.proxy, &Method::PUT, &target, headers).await;
-        self.judge(response, "CopyObjectResult").await
+        self.judge(response).await
     }
 
     /// Copies the object in parts, for objects that exceed the size limit of a single copy.
@@ -209,7 +209,7 @@ impl Examined<'_> {
             let query = Query::new().with("partNumber", &number.to_string());
             let target = self.target(query.with("uploadId", id));
             let response = ask(self.proxy, &Method::PUT, &target, headers).await;
-            match self.judge(response, "CopyPartResult").await? {
+            match self.judge(response).await? {
                 Copied::Done(etag) => parts.push(CompletedPart { number, etag, checksum: None }),
                 other => return Ok(other),
             }
@@ -225,7 +225,7 @@ impl Examined<'_> {
         let target = self.target(Query::new().with("uploadId", id));
         let (signer, body) = (self.proxy.own_signer(), Body::full(request.into()));
         let response = self.proxy.send(signer, &Method::POST, &target, headers, body, hash).await;
-        self.judge(response.map_err(Fault::from), "CompleteMultipartUploadResult").await
+        self.judge(response.map_err(Fault::from)).await
     }
 
     async fn tags(&self) -> Result<Option<String>, NoCopy> {
@@ -241,7 +241,6 @@ impl Examined<'_> {
     async fn judge(
         &self,
         response: Result<Response<ResponseBody>, Fault>,
-        root: &str,
     ) -> Result<Copied, NoCopy> {
         let response = match response {
             Ok(response) => response,
@@ -250,7 +249,7 @@ impl Examined<'_> {
         let header = headers::text(response.headers(), ETAG).map(str::to_owned);
         let answer = read(response.into_body(), MAX_ANSWER).await?;
         let fields = Fields::read(&answer).map_err(Fault::from)?;
-        if fields.root != root {
+        if fields.root == "Error" {
             return failed(late_error(fields).into());
         }
         let etag = fields.etag.or(header);

@@ -49,6 +49,6 @@ impl From<S3Error> for Fault {
 /// Converts the error of a backend document that cannot be parsed.
 impl From<XmlError> for Fault {
     fn from(error: XmlError) -> Self {
-        Self::new(format!("the server's answer cannot be read: {error}"))
+        Self::new(format!("the server's answer cannot be read: {}", error.reason()))
     }
 }

@@ -18,6 +18,10 @@ use crate::bucket::{BucketNames, BucketRule, Buckets, Plaintext};
 use crate::glob::Glob;
 use crate::name_secret::NameSecretFile;
 
+/// Minimum length of a client's secret in bytes. A signature, as each presigned URL has one, is
+/// enough to guess a shorter one without the proxy.
+const MIN_SECRET: usize = 16;
+
 /// Lookup of environment variables.
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -124,6 +128,8 @@ impl File {
         let backend = self.backend.resolve(&mut secrets, environment)?;
         let clients: Result<Vec<_>, _> =
             self.client.into_iter().map(|client| client.resolve(&mut secrets)).collect();
+        let patterns: Vec<String> = self.bucket.iter().map(|bucket| bucket.name.clone()).collect();
+        check_patterns(&patterns)?;
         let rules: Result<Vec<_>, _> =
             self.bucket.into_iter().map(|bucket| bucket.resolve(&mut secrets)).collect();
         let config = Config {
@@ -151,6 +157,22 @@ impl File {
         }
         Ok(Config { listen: listen.unwrap_or(config.listen), ..config })
     }
+}
+
+/// Refuses a rule that never applies: one without a name, or behind one that fits all its buckets.
+fn check_patterns(patterns: &[String]) -> Result<(), ConfigError> {
+    for (index, pattern) in patterns.iter().enumerate() {
+        not_empty("bucket.name", Some(pattern))?;
+        // A star of the later pattern can only be matched by a star, so a match covers the pattern.
+        let before = patterns.iter().take(index);
+        if let Some(wider) = before.rev().find(|wider| Glob::new(wider).matches(pattern)) {
+            return Err(ConfigError::of(
+                "bucket.name",
+                format!("the rule for {pattern:?} never applies, put it before {wider:?}"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn address(entry: &str, text: Option<String>) -> Result<Option<SocketAddr>, ConfigError> {
@@ -244,6 +266,12 @@ impl ClientTable {
         let secret = secrets
             .read("client.secret_key", self.secret_key, self.secret_key_file)?
             .ok_or_else(|| ConfigError::of("client.secret_key_file", "is missing"))?;
+        if secret.len() < MIN_SECRET {
+            return Err(ConfigError::of(
+                "client.secret_key",
+                format!("is too short, expected at least {MIN_SECRET} characters"),
+            ));
+        }
         not_empty("client.access_key", Some(&self.access_key))?;
         not_empty("client.backend_access_key", self.backend_access_key.as_deref())?;
         let mut client = Client::new(&self.access_key, secret);
@@ -420,6 +448,12 @@ fn binding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Binding>
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     let count = usize::deserialize(deserializer)?;
     if count == 0 { Err(D::Error::custom("expected a number above 0")) } else { Ok(count) }
+}
+
+pub(super) fn optional_count<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<usize>, D::Error> {
+    count(deserializer).map(Some)
 }
 
 pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

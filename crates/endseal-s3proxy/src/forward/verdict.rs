@@ -13,13 +13,13 @@ use endseal_s3_format::entity_tag;
 use endseal_s3_protocol::Operation;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
-use endseal_s3_protocol::xml::Fields;
+use endseal_s3_protocol::xml::{Fields, XmlError};
 use http::header::{CONTENT_LENGTH, ETAG, RANGE, RETRY_AFTER};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use tokio::time::timeout;
 
-use super::read;
+use super::{account_refusal, read};
 use crate::headers;
 use crate::transfer::Outgoing;
 use crate::upstream::ResponseBody;
@@ -115,8 +115,7 @@ impl Verdict {
             // The status is sufficient.
             _ => bytes::Bytes::new(),
         };
-        let fields = Fields::read(&document).ok().filter(|fields| fields.root == "Error");
-        let mut error = self.named(head.status, fields.unwrap_or_default());
+        let mut error = self.named(head.status, Fields::read(&document).unwrap_or_default());
         let mut told = HeaderMap::new();
         for name in TOLD {
             if let Some(value) = head.headers.get(name) {
@@ -144,7 +143,13 @@ impl Verdict {
         });
         // The backend's message may repeat the request with its signature, so it is not logged.
         let cause = format!("the backend answered {} with {status} {code}", self.operation.name());
-        let error = S3Error::of_backend(status, code, message);
+        if let Some(error) = account_refusal::refusal(&code, &cause) {
+            return error;
+        }
+        let mut error = S3Error::of_backend(status, code, message);
+        if let Some(name) = fields.argument_name {
+            error = error.with_detail("ArgumentName", name);
+        }
         match status.as_u16() {
             401 | 403 | 429 | 500..=599 => error.because("backend_status", cause),
             _ => error,
@@ -243,6 +248,18 @@ pub(crate) fn late_error(fields: Fields) -> S3Error {
     let code = fields.code.filter(|code| is_code(code)).unwrap_or_else(|| "InternalError".into());
     let message = fields.message.unwrap_or_default().chars().take(MAX_MESSAGE).collect();
     S3Error::of_backend(status, code, message)
+}
+
+/// Checks that the document about a new object or part has its entity tag. The root element is not
+/// compared, because servers name it differently.
+///
+/// # Errors
+/// `BadGateway` if the document has no entity tag, so that it is another one.
+pub(crate) fn expect_etag(fields: &Fields) -> Result<(), S3Error> {
+    match fields.etag {
+        Some(_) => Ok(()),
+        None => Err(S3Error::unreadable(&XmlError::Missing("ETag"))),
+    }
 }
 
 /// Returns the backend's response with its body unchanged. The caller MUST have checked that this

@@ -2,7 +2,7 @@
 
 use endseal_s3_format::RESERVED_PREFIX;
 use endseal_s3_format::names::NameError;
-use endseal_s3_protocol::{MAX_KEY, S3Error, Target};
+use endseal_s3_protocol::{S3Error, Target, check_key_len};
 use http::Uri;
 
 /// Parses the target of a client's request like [`Target::parse`], and checks its key.
@@ -31,11 +31,10 @@ pub(crate) fn name_error(_: NameError) -> S3Error {
 /// resolved key is checked, too.
 ///
 /// # Errors
-/// `InvalidURI` for a key that is too long or leads out, `AccessDenied` for a key of the proxy.
+/// `KeyTooLongError` for a key that is too long, `InvalidURI` for one that leads out,
+/// `AccessDenied` for a key of the proxy.
 pub(crate) fn check_key(key: &str) -> Result<(), S3Error> {
-    if key.len() > MAX_KEY {
-        return Err(S3Error::invalid_uri().with_message("A key has at most 1,024 bytes."));
-    }
+    check_key_len(key)?;
     if leads_out(key) {
         return Err(S3Error::invalid_uri());
     }

@@ -55,6 +55,15 @@ impl Default for AnswerTimes {
     }
 }
 
+/// Number of answers of the backend that refuse an account, by its owner.
+#[derive(Debug, Default)]
+pub(crate) struct AccountRefusals {
+    /// Refusals of the proxy's own account.
+    pub(crate) proxy: AtomicU64,
+    /// Refusals of accounts that clients have at the backend (`backend_access_key`).
+    pub(crate) client: AtomicU64,
+}
+
 /// Metrics of a proxy.
 #[derive(Debug, Default)]
 pub struct Metrics {
@@ -63,6 +72,11 @@ pub struct Metrics {
     times: AnswerTimes,
     /// Number of requests that are not yet answered.
     in_flight: AtomicU64,
+    /// Number of client connections, and the most that may be open at once.
+    pub(crate) connections: AtomicU64,
+    pub(crate) connection_limit: AtomicU64,
+    /// Number of connections that were closed because their peer has too many.
+    pub(crate) connections_refused: AtomicU64,
     /// Number of bytes of content that were sealed.
     pub(crate) sealed: AtomicU64,
     /// Number of bytes of content that were opened.
@@ -77,6 +91,7 @@ pub struct Metrics {
     pub(crate) foreign_names: AtomicU64,
     /// Number of refused signatures and permissions.
     pub(crate) refused: AtomicU64,
+    pub(crate) account_refused: AccountRefusals,
     /// Number of upload ids and receipts that could not be written or removed.
     pub(crate) records_failed: AtomicU64,
     /// Number of upload ids and receipts that did not authenticate.
@@ -122,6 +137,12 @@ impl Metrics {
             }
         }
         text.histogram("answer_seconds", "Time until an answer began.", &self.times.0);
+        let name = "backend_account_refused_total";
+        text.head(name, Counter, "Answers of the backend that refuse an account.");
+        let counts = &self.account_refused;
+        for (account, counter) in [("proxy", &counts.proxy), ("client", &counts.client)] {
+            text.sample(name, &[("account", account)], counter.load(Relaxed));
+        }
         let sealed = "Bytes of content that were sealed.";
         let opened = "Bytes of content that were opened.";
         let authentication = "Objects, or pieces of them, that did not authenticate.";
@@ -131,7 +152,13 @@ impl Metrics {
         let refused = "Requests refused for their signature or their rights.";
         let failed = "Ids and receipts of uploads that could not be written or removed.";
         let strange = "Ids and receipts of uploads that do not authenticate.";
+        let connections = "Connections of clients.";
+        let limit = "Connections that clients may have at once (limits.connections).";
+        let closed = "Connections closed because their peer has limits.connections_per_peer.";
         for (name, kind, help, counter) in [
+            ("client_connections", Gauge, connections, &self.connections),
+            ("client_connections_limit", Gauge, limit, &self.connection_limit),
+            ("client_connections_refused_total", Counter, closed, &self.connections_refused),
             ("in_flight", Gauge, "Requests not yet answered.", &self.in_flight),
             ("sealed_bytes_total", Counter, sealed, &self.sealed),
             ("opened_bytes_total", Counter, opened, &self.opened),

@@ -50,7 +50,8 @@ pub(super) async fn get_object_attributes(
     };
     let (parts, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
-    let document = xml::rewrite_attributes(&document, &change).map_err(|_| S3Error::internal())?;
+    let document =
+        xml::rewrite_attributes(&document, &change).map_err(|error| S3Error::unreadable(&error))?;
     Ok(with_document(parts, document))
 }
 

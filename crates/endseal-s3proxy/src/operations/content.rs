@@ -78,9 +78,9 @@ async fn all(mut content: Content, limit: u64) -> Result<Bytes, S3Error> {
 fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, S3Error> {
     match headers::text(headers, name) {
         None => Ok(None),
-        Some(text) => text
-            .parse()
-            .map(Some)
-            .map_err(|_| S3Error::invalid_argument(format!("The header {name} is not a number."))),
+        Some(text) => text.parse().map(Some).map_err(|_| {
+            S3Error::invalid_argument(format!("The header {name} is not a number."))
+                .about_argument(name.as_str(), text)
+        }),
     }
 }

@@ -11,10 +11,10 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
 
 use super::get_object::open_range;
 use super::put_object::set_metadata;
-use super::{conditions, put_object};
+use super::{conditions, copied_tags, put_object};
 use crate::bucket::Plaintext;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::{late_error, read, with_document};
+use crate::forward::{expect_etag, late_error, read, with_document};
 use crate::headers::{self, USER_METADATA};
 use crate::names::parse_target;
 use crate::sealed_object::{
@@ -122,7 +122,7 @@ pub(super) async fn copy_object(
             conditions::to_backend(&mut headers);
             name_source(proxy, &source, &mut headers)?;
             let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-            rewrite_answer(response, ChecksumChange::Keep).await
+            rewrite_answer(response, ResultChange::default()).await
         }
         Inspected::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
     }
@@ -146,7 +146,8 @@ fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
         None => Ok(false),
         Some(word) if word.eq_ignore_ascii_case("COPY") => Ok(false),
         Some(word) if word.eq_ignore_ascii_case("REPLACE") => Ok(true),
-        Some(_) => Err(S3Error::invalid_argument("Unknown metadata directive.")),
+        Some(word) => Err(S3Error::invalid_argument("Unknown metadata directive.")
+            .about_argument("x-amz-metadata-directive", word)),
     }
 }
 
@@ -168,7 +169,11 @@ pub(super) async fn not_there(proxy: &Proxy, from: &ObjectRef<'_>, error: S3Erro
     let mut headers = HeaderMap::new();
     headers.insert(RANGE, HeaderValue::from_static("bytes=0-0"));
     let reason = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await;
-    reason.err().unwrap_or_else(changed)
+    reason.err().unwrap_or_else(|| match error.status() {
+        StatusCode::NOT_FOUND if from.version.is_none() => changed(),
+        // versitygw sends version `null` to those who ask for its content, and to no others.
+        _ => error,
+    })
 }
 
 /// Returns the headers of the copy: those of the source or of the request, and the object's header
@@ -249,33 +254,32 @@ async fn copy_sealed(
         headers::insert(&mut headers, "x-amz-copy-source-if-match", tag)?;
     }
     let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-    let mut answer = rewrite_answer(response, ChecksumChange::Drop).await?;
+    let change = ResultChange { checksum: ChecksumChange::Drop, ..ResultChange::default() };
+    let mut answer = rewrite_answer(response, change).await?;
     // The size is that of the sealed object.
     answer.headers_mut().remove(headers::OBJECT_SIZE);
     Ok(answer)
 }
 
-/// Rewrites the backend's response about a new object with the tag that clients see.
+/// Rewrites the backend's response about a new object with the tag that clients see, and with other
+/// changes.
 ///
 /// # Errors
 /// If the backend's document is an error or cannot be parsed.
 pub(super) async fn rewrite_answer(
     response: Response<crate::upstream::ResponseBody>,
-    checksum: ChecksumChange,
+    change: ResultChange,
 ) -> Result<Response<Outgoing>, S3Error> {
     let (head, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
-    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    let fields = xml::Fields::read(&document).map_err(|error| S3Error::unreadable(&error))?;
     if fields.root == "Error" {
         return Err(late_error(fields));
     }
-    let change = ResultChange {
-        etag: fields.etag.as_deref().map(entity_tag::to_client),
-        checksum,
-        ..ResultChange::default()
-    };
-    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
-    Ok(with_document(head, document))
+    expect_etag(&fields)?;
+    let etag = fields.etag.as_deref().map(entity_tag::to_client);
+    let document = xml::rewrite_result(&document, &ResultChange { etag, ..change });
+    Ok(with_document(head, document.map_err(|error| S3Error::unreadable(&error))?))
 }
 
 /// Copies plaintext into a bucket where it is sealed. The content passes through the proxy.
@@ -287,6 +291,11 @@ async fn seal_copy(
     head: &Response<crate::upstream::ResponseBody>,
     replaces: bool,
 ) -> Result<Response<Outgoing>, S3Error> {
+    let mut headers = headers::about_sealed(&call.headers);
+    if !replaces {
+        copy_beside(head.headers(), &mut headers);
+    }
+    copied_tags::set(proxy, call, from, &mut headers).await?;
     // The conditions were checked with the metadata, which must be those of this content.
     let mut conditional = HeaderMap::new();
     pin(&mut conditional, head.headers())?;
@@ -295,10 +304,6 @@ async fn seal_copy(
     let len = object_len(&response)?;
     let content =
         Content::plain(ContentSource::Backend(Box::new(response.into_body())), len, Digests::new());
-    let mut headers = headers::about_sealed(&call.headers);
-    if !replaces {
-        copy_beside(head.headers(), &mut headers);
-    }
     seal_as_copy(proxy, to, headers, content).await
 }
 
@@ -317,7 +322,8 @@ async fn seal_empty(
         false => None,
     };
     let opened = open_range(proxy, from, None, object, record.as_ref(), 0..0).await?;
-    let headers = beside(call, head, object, replaces)?;
+    let mut headers = beside(call, head, object, replaces)?;
+    copied_tags::set(proxy, call, from, &mut headers).await?;
     seal_as_copy(
         proxy,
         to,
@@ -337,7 +343,6 @@ async fn seal_as_copy(
     headers::remove(&mut headers, |name| {
         name.as_str().starts_with("x-amz-copy-source")
             || name.as_str() == "x-amz-metadata-directive"
-            || name.as_str() == "x-amz-tagging-directive"
     });
     conditions::to_backend(&mut headers);
     let answer = put_object::seal(proxy, to, headers, content).await?;

@@ -98,7 +98,7 @@ async fn list(proxy: &Proxy, call: &RequestContext, query: Query) -> Result<Vec<
             found.push((key.to_string(), entry.version_id.as_deref().map(str::to_owned)));
         }
     })
-    .map_err(|_| S3Error::internal())?;
+    .map_err(|error| S3Error::unreadable(&error))?;
     Ok(found)
 }
 

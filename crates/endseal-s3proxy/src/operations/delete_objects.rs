@@ -59,13 +59,14 @@ pub(super) async fn delete_objects(
     let response = send(proxy, &call.signer, &call.target, headers, document).await?;
     let (head, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
-    if xml::root_name(&document).map_err(|_| S3Error::internal())? == "Error" {
+    if xml::root_name(&document).map_err(|error| S3Error::unreadable(&error))? == "Error" {
         return Err(late_error(xml::Fields::read(&document).unwrap_or_default()));
     }
     let document = match names {
-        Some(names) => opened(&names, &document).map_err(|_| S3Error::internal())?,
-        None => document.to_vec(),
+        Some(names) => opened(&names, &document),
+        None => xml::rewrite(&document, |_: &Entry<'_>| Change::Keep),
     };
+    let document = document.map_err(|error| S3Error::unreadable(&error))?;
     Ok(with_document(head, document))
 }
 

@@ -54,6 +54,7 @@ impl ReadRequest {
             .map(|text| {
                 text.parse().ok().and_then(PartNumber::new).ok_or_else(|| {
                     S3Error::invalid_argument("Part number must be an integer between 1 and 10000.")
+                        .about_argument("partNumber", text)
                 })
             })
             .transpose()?;

@@ -34,7 +34,7 @@ pub(super) async fn list_objects(
         *count += 1;
         change
     });
-    let document = document.map_err(|_| S3Error::internal())?;
+    let document = document.map_err(|error| S3Error::unreadable(&error))?;
     if shown == 0 && dropped > 0 && goes_on(&list)? {
         // A client would take an empty page for the end, or could not request the next one.
         let kind = key_list::kind_of(call).ok_or_else(S3Error::internal)?;
@@ -45,7 +45,7 @@ pub(super) async fn list_objects(
 
 /// Returns true if the list has more pages.
 fn goes_on(list: &[u8]) -> Result<bool, S3Error> {
-    ListHead::read(list).map(|head| head.is_truncated).map_err(|_| S3Error::internal())
+    ListHead::read(list).map(|head| head.is_truncated).map_err(|error| S3Error::unreadable(&error))
 }
 
 /// Returns the objects of a list with their versions.
@@ -59,7 +59,7 @@ fn objects(list: &[u8]) -> Result<Vec<(String, Option<String>)>, S3Error> {
             objects.push((key.to_string(), entry.version_id.as_deref().map(str::to_owned)));
         }
     })
-    .map_err(|_| S3Error::internal())?;
+    .map_err(|error| S3Error::unreadable(&error))?;
     Ok(objects)
 }
 

@@ -25,7 +25,7 @@ use tokio::time;
 
 use self::fields::Fields;
 use self::preamble::Preamble;
-use super::put_object;
+use super::{location, put_object};
 use crate::context::{AccessLog, Proxy};
 use crate::headers;
 use crate::names::check_key;
@@ -84,7 +84,8 @@ pub(crate) async fn post_object(
     let signer = clients.signer(&form.access_key).unwrap_or_else(|| own.clone());
     let object_ref = ObjectRef { signer: &signer, bucket, key, version: None, is_stored: false };
     let stored = put_object::store(proxy, &object_ref, fields.headers()?, content).await?;
-    answer::of(&fields, bucket, key, &stored)
+    let location = location::of(proxy, &head.headers, &target);
+    answer::of(&fields, (bucket, key), location, &stored)
 }
 
 /// Returns the file and its length. `left` is the number of bytes of the form that have not been

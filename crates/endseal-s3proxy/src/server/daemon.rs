@@ -57,8 +57,8 @@ pub enum RunError {
 /// Returns the number of connections that were aborted at the end.
 ///
 /// On SIGHUP the configuration is read again with `read`. New requests use it, and running requests
-/// keep the previous one. Addresses, `limits.connections`, `limits.drain` and `backend.folder` can
-/// only be changed by a restart.
+/// keep the previous one. Addresses, `limits.connections`, `limits.connections_per_peer`,
+/// `limits.drain` and `backend.folder` can only be changed by a restart.
 ///
 /// # Errors
 /// [`RunError`] if the proxy cannot start, or stops by itself.

@@ -1,27 +1,37 @@
 //! Error responses with an XML document, as in S3.
 
-use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::ErrorDocument;
+use endseal_s3_protocol::{S3Error, Target};
 use http::header::{CONTENT_RANGE, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
+use super::error_details::RequestFacts;
+use crate::context::AccessLog;
 use crate::transfer::Outgoing;
 
+/// Number of digits of a request id that identify the process.
+const PROCESS: usize = 16;
+
 /// Builds the response for an error. Responses to `HEAD` and with status 304 have no body.
-pub(crate) fn of(
+pub(super) fn of(
     error: &S3Error,
-    resource: Option<&str>,
+    facts: &RequestFacts,
+    seen: &AccessLog,
     request_id: &str,
-    is_head: bool,
 ) -> Response<Outgoing> {
-    let has_body = !is_head && error.status() != StatusCode::NOT_MODIFIED;
+    let has_body = !facts.is_head() && error.status() != StatusCode::NOT_MODIFIED;
     let body = if has_body {
+        let resource = seen.target.as_ref().map(Target::path);
+        let details = facts.details(error, seen);
+        let mut more: Vec<_> =
+            details.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        more.extend(request_id.get(..PROCESS).map(|process| ("HostId", process)));
         let document = ErrorDocument {
             code: error.code(),
             message: error.message(),
-            resource: resource.unwrap_or("/"),
+            resource: resource.as_deref().unwrap_or("/"),
             request_id,
-            more: &[],
+            more: &more,
         };
         Outgoing::full(document.to_xml())
     } else {

@@ -7,17 +7,16 @@ use crate::context::Proxy;
 use crate::transfer::Outgoing;
 
 impl Proxy {
-    /// Checks that the backend, the credential chain and the key provider respond.
+    /// Checks that the backend responds and accepts the proxy's account, and that the credential
+    /// chain and the key provider respond.
     ///
     /// # Errors
     /// A text that names the first one that does not.
     pub async fn ready(&self) -> Result<(), &'static str> {
-        if self.probe_backend().await.is_err() {
-            return Err("the backend does not answer");
-        }
-        if self.signer.current().await.is_err() {
+        let Ok(signer) = self.signer.current().await else {
             return Err("there are no credentials for the backend");
-        }
+        };
+        self.probe_backend(&signer).await?;
         if self.probe_keys().await.is_err() {
             return Err("the key provider does not answer");
         }

@@ -6,21 +6,22 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use endseal_s3_protocol::Query;
-use http::{Method, Request, Response};
+use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinError;
 use tokio::time::{sleep, timeout};
 
 use crate::config::TlsFiles;
 use crate::context::Proxy;
+use crate::server::client_connections::{Admitted, ClientConnections};
 use crate::server::generation::{Current, Generation};
+use crate::server::long_answer;
 use crate::server::metrics::MetricsServer;
 use crate::server::slow_peer::Front;
 use crate::server::workers::Workers;
@@ -32,6 +33,13 @@ use crate::transfer::Outgoing;
 pub struct Server {
     current: Current,
     workers: Option<Arc<Workers>>,
+}
+
+/// Accepted connection of a client.
+struct ClientConnection {
+    peer: SocketAddr,
+    header_timeout: Duration,
+    admitted: Arc<Admitted>,
 }
 
 /// Timeout for the TLS handshake.
@@ -84,12 +92,12 @@ impl Server {
         stop: watch::Receiver<bool>,
     ) -> io::Result<usize> {
         let limits = self.current.proxy().limits().clone();
-        let (connections, drain) = (limits.connections, limits.drain);
-        let free = Arc::new(Semaphore::new(connections));
+        let metrics = Arc::clone(&self.current.proxy().metrics);
+        let connections = ClientConnections::new(&limits, metrics);
         let mut stopping = stop.clone();
         loop {
             let permit = tokio::select! {
-                permit = Arc::clone(&free).acquire_owned() => permit.map_err(io::Error::other)?,
+                permit = connections.free() => permit?,
                 () = stopped(&mut stopping) => break,
             };
             let accepted = tokio::select! {
@@ -98,10 +106,16 @@ impl Server {
             };
             match accepted {
                 Ok((stream, peer)) => {
+                    let Some(admitted) = connections.admit(peer, permit) else { continue };
                     // Without this, small responses wait for an acknowledgement of the client.
                     let _ = stream.set_nodelay(true);
+                    let client = ClientConnection {
+                        peer,
+                        header_timeout: connections.header_timeout(limits.header_timeout),
+                        admitted: Arc::new(admitted),
+                    };
                     // If it cannot be handed over, it is closed.
-                    let _ = self.begin(stream, peer, stop.clone(), permit);
+                    let _ = self.begin(stream, client, stop.clone());
                 }
                 // The error concerns one connection, or the system has no free file descriptors.
                 // Others may follow.
@@ -109,34 +123,28 @@ impl Server {
             }
         }
         drop(listener);
-        let all = u32::try_from(connections).unwrap_or(u32::MAX);
-        // Each connection holds a permit until it ends.
-        match timeout(drain, free.acquire_many(all)).await {
-            Ok(_) => Ok(0),
-            Err(_) => Ok(connections.saturating_sub(free.available_permits())),
-        }
+        Ok(connections.drain(limits.drain).await)
     }
 
     /// Serves a connection on the worker with the fewest connections, or on this runtime.
     fn begin(
         &self,
         stream: TcpStream,
-        peer: SocketAddr,
+        client: ClientConnection,
         stop: watch::Receiver<bool>,
-        permit: OwnedSemaphorePermit,
     ) -> io::Result<()> {
         // The clone has no workers, so that the workers' shutdown does not wait for their own
         // connections.
         let server = Self { workers: None, ..self.clone() };
         let Some(workers) = &self.workers else {
-            tokio::spawn(server.connection(stream, peer, stop, permit));
+            tokio::spawn(server.connection(stream, client, stop));
             return Ok(());
         };
         // The stream is registered with the runtime that serves it.
         let stream = stream.into_std()?;
         workers.give(async move {
             if let Ok(stream) = TcpStream::from_std(stream) {
-                server.connection(stream, peer, stop, permit).await;
+                server.connection(stream, client, stop).await;
             }
         });
         Ok(())
@@ -145,18 +153,17 @@ impl Server {
     async fn connection(
         self,
         stream: TcpStream,
-        peer: SocketAddr,
+        client: ClientConnection,
         stop: watch::Receiver<bool>,
-        permit: OwnedSemaphorePermit,
     ) {
-        let permit = Arc::new(permit);
         // Cloned, so that an idle connection does not keep the keys of a replaced configuration.
         let tls = self.current.get().tls.clone();
         match tls {
-            None => self.http(stream, peer, &permit, stop).await,
+            None => self.http(stream, &client, stop).await,
             Some(tls) => {
-                if let Ok(Ok(stream)) = timeout(TLS_HANDSHAKE, tls.accept(stream)).await {
-                    self.http(stream, peer, &permit, stop).await;
+                let limit = TLS_HANDSHAKE.min(client.header_timeout);
+                if let Ok(Ok(stream)) = timeout(limit, tls.accept(stream)).await {
+                    self.http(stream, &client, stop).await;
                 }
             }
         }
@@ -165,17 +172,17 @@ impl Server {
     async fn http(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        peer: SocketAddr,
-        permit: &Arc<OwnedSemaphorePermit>,
+        client: &ClientConnection,
         mut stop: watch::Receiver<bool>,
     ) {
         let limits = self.current.proxy().limits().clone();
         let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
-        let service =
-            service_fn(|request| answer(self.current.proxy(), request, peer, Arc::clone(permit)));
+        let service = service_fn(|request| {
+            answer(self.current.proxy(), request, client.peer, Arc::clone(&client.admitted))
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(limits.header_timeout)
+            .header_read_timeout(client.header_timeout)
             .max_headers(MAX_HEADERS)
             .max_buf_size((limits.header_bytes + 16 * 1024).max(READ_BUFFER))
             .half_close(true)
@@ -193,7 +200,7 @@ impl Server {
 }
 
 /// Answers a request. If the future is dropped, the work ends, except for the completion of an
-/// upload.
+/// upload and for copies.
 ///
 /// # Errors
 /// If the runtime shuts down.
@@ -201,25 +208,22 @@ async fn answer(
     proxy: Arc<Proxy>,
     request: Request<Incoming>,
     peer: SocketAddr,
-    permit: Arc<OwnedSemaphorePermit>,
+    admitted: Arc<Admitted>,
 ) -> Result<Response<Outgoing>, JoinError> {
-    if !completes_upload(&request) {
+    if !long_answer::is_long(&request) {
         return Ok(proxy.answer(request, peer).await);
     }
+    let id = proxy.request_id();
+    let shown = HeaderValue::from_str(id.as_str());
     // If the client disconnects during a completion and it is aborted, MinIO keeps an upload
     // without parts.
     let work = async move {
-        let answer = proxy.answer(request, peer).await;
-        drop(permit);
+        let answer = proxy.answer_as(request, peer, id).await;
+        drop(admitted);
         answer
     };
-    tokio::spawn(work).await
-}
-
-/// Returns true if a request asks for `CompleteMultipartUpload`.
-fn completes_upload(request: &Request<Incoming>) -> bool {
-    let query = || Query::parse(request.uri().query().unwrap_or(""));
-    request.method() == Method::POST && query().is_ok_and(|query| query.has("uploadId"))
+    let shown = shown.unwrap_or(HeaderValue::from_static(""));
+    long_answer::of(tokio::spawn(work), shown).await
 }
 
 /// Returns once `stop` is true, or its sender is gone.

@@ -7,12 +7,13 @@ use std::time::{Instant, SystemTime};
 
 use endseal_s3_protocol::sigv4::{Access, SignedRequest};
 use endseal_s3_protocol::{Operation, S3Error, Target};
-use http::header::{EXPECT, HOST, USER_AGENT};
+use http::header::{ALLOW, CONNECTION, EXPECT, HOST, USER_AGENT};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 use hyper::body::Incoming;
 
+use super::error_details::RequestFacts;
 use super::error_response;
 use super::request_id::RequestId;
 use crate::access::Client;
@@ -23,11 +24,32 @@ use crate::observability::failure;
 use crate::operations;
 use crate::transfer::{Leftover, Outgoing, RequestBody};
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
+
+/// Methods that S3 has.
+const METHODS: [Method; 6] =
+    [Method::GET, Method::HEAD, Method::PUT, Method::POST, Method::DELETE, Method::OPTIONS];
+
+/// Returns the header that names [`METHODS`].
+fn allow() -> HeaderMap {
+    let methods = HeaderValue::from_static("GET, HEAD, PUT, POST, DELETE, OPTIONS");
+    HeaderMap::from_iter([(ALLOW, methods)])
+}
 
 impl Proxy {
     /// Answers a request. Errors become responses, too.
     pub async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Outgoing> {
+        let id = self.request_id();
+        self.answer_as(request, peer, id).await
+    }
+
+    /// Answers a request that has this id.
+    pub(super) async fn answer_as(
+        &self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        id: RequestId,
+    ) -> Response<Outgoing> {
         let start = Instant::now();
         let mut seen = AccessLog::default();
         let (head, body) = request.into_parts();
@@ -39,21 +61,21 @@ impl Proxy {
             return response;
         }
         let in_flight = self.metrics.started();
-        let id = self.request_id();
         let method = head.method.clone();
+        let facts = RequestFacts::of(&head);
         let result = self.serve(head, body, &mut seen).await;
         let (mut response, error) = match result {
             Ok(response) => (self.with_clients_names(&seen, response).await, None),
             Err(error) => {
                 let error = self.error_with_clients_names(&seen, error);
-                let resource = seen.target.as_ref().map(Target::path);
-                let is_head = method == Method::HEAD;
-                let response =
-                    error_response::of(&error, resource.as_deref(), id.as_str(), is_head);
-                (response, Some(error))
+                (error_response::of(&error, &facts, &seen, id.as_str()), Some(error))
             }
         };
         seen.leftover.end(&mut response).await;
+        if response.status() == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE {
+            // The client would send the same again, on a connection whose buffer has grown.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         let id = id.as_str();
         if let Ok(value) = HeaderValue::from_str(id) {
             response.headers_mut().insert(REQUEST_ID, value);
@@ -103,6 +125,9 @@ impl Proxy {
         let operation = Operation::of(&head.method, &target, &head.headers);
         seen.operation = operation;
         seen.copy_source = head.headers.get(COPY_SOURCE).cloned();
+        if !METHODS.contains(&head.method) {
+            return Err(S3Error::method_not_allowed().with_headers(allow()));
+        }
         let signed = SignedRequest {
             method: head.method.as_str(),
             path: head.uri.path(),
@@ -153,7 +178,7 @@ impl Proxy {
         RequestBody::new(body, expects_continue, leftover.clone(), self.limits.min_rate)
     }
 
-    fn request_id(&self) -> RequestId {
+    pub(super) fn request_id(&self) -> RequestId {
         let (start, count) = &self.request_ids;
         RequestId::new(*start, count.fetch_add(1, Relaxed))
     }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use endseal_s3_protocol::S3Error;
 use http_body::{Body, Frame, SizeHint};
 
-use crate::transfer::Opened;
+use crate::transfer::{Awaited, Opened};
 use crate::upstream::ResponseBody;
 
 /// Body of a response to a client.
@@ -18,6 +18,8 @@ enum Kind {
     Full(Bytes),
     /// Body that the backend sends, unchanged.
     Backend(Box<ResponseBody>),
+    /// Document that is not known yet.
+    Awaited(Box<Awaited<Outgoing>>),
     /// Content that is opened, and the number of bytes that are left.
     Opened {
         opened: Box<Opened>,
@@ -43,6 +45,11 @@ impl Outgoing {
         if body.is_end_stream() { Self::empty() } else { Self(Kind::Backend(Box::new(body))) }
     }
 
+    /// Creates a body with the document of an answer that is being worked on.
+    pub(crate) const fn awaited(awaited: Box<Awaited<Self>>) -> Self {
+        Self(Kind::Awaited(awaited))
+    }
+
     /// Creates a body of `len` bytes of opened content.
     pub(crate) fn opened(opened: Opened, len: u64) -> Self {
         Self(Kind::Opened { opened: Box::new(opened), left: len })
@@ -64,6 +71,7 @@ impl Body for Outgoing {
                 let frame = ready!(Pin::new(body).poll_frame(cx));
                 Poll::Ready(frame.map(|frame| frame.map_err(|_| S3Error::unavailable())))
             }
+            Kind::Awaited(awaited) => awaited.poll_frame(cx),
             Kind::Opened { opened, left } => Poll::Ready(match ready!(opened.poll_piece(cx)) {
                 Some(Ok(piece)) => {
                     *left = left.saturating_sub(piece.len() as u64);
@@ -79,7 +87,7 @@ impl Body for Outgoing {
         match &self.0 {
             Kind::Full(bytes) => bytes.is_empty(),
             Kind::Backend(body) => body.is_end_stream(),
-            Kind::Opened { .. } => false,
+            Kind::Awaited(_) | Kind::Opened { .. } => false,
         }
     }
 
@@ -87,6 +95,7 @@ impl Body for Outgoing {
         match &self.0 {
             Kind::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Kind::Backend(body) => body.size_hint(),
+            Kind::Awaited(_) => SizeHint::default(),
             Kind::Opened { left, .. } => SizeHint::with_exact(*left),
         }
     }

@@ -65,6 +65,11 @@ async fn presigned_requests_are_good_for_what_they_name() {
     client.exchange(&head, b"", false).await.expect(403);
     let head = plain("DELETE", &format!("/bucket/key?{query}"), 0);
     client.exchange(&head, b"", false).await.expect(403);
+    let query = client.signer.presign("GET", "/bucket/key", None, &headers, 0, now).unwrap();
+    let head = plain("GET", &format!("/bucket/key?{query}"), 0);
+    let expired = client.exchange(&head, b"", false).await.expect(403);
+    assert_eq!(expired.element("Message"), "Request has expired.");
+    assert!(expired.element("ServerTime").starts_with("20"), "{}", expired.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

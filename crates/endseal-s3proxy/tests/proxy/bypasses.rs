@@ -7,7 +7,7 @@ type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]
 const RENAME: (&str, &str) = ("x-amz-rename-source", "/bucket/key");
 const COPY: (&str, &str) = ("x-amz-copy-source", "bucket/key");
 
-const CASES: [Case; 22] = [
+const CASES: [Case; 21] = [
     ("PUT", "/bucket/new?renameObject", &[RENAME]),
     ("PUT", "/bucket/new?renameObject", &[("x-amz-rename-source", "/bucket/.endseal/parked/x")]),
     ("PUT", "/bucket/new", &[RENAME]),
@@ -26,7 +26,6 @@ const CASES: [Case; 22] = [
     ("PUT", "/bucket/new?website", &[]),
     ("POST", "/bucket/new", &[]),
     ("POST", "/bucket", &[]),
-    ("PATCH", "/bucket/key", &[]),
     ("GET", "/bucket?session", &[]),
     ("POST", "/WriteGetObjectResponse", &[("x-amz-request-route", "r")]),
     ("POST", "/?Action=CreateAccessKey", &[]),
@@ -39,14 +38,42 @@ async fn requests_that_would_get_round_the_proxy_are_refused() {
     client.put("/bucket/key", b"content").await.expect(200);
     let before = world.data();
     for (method, target, headers) in CASES {
-        let body: &[u8] =
-            if matches!(method, "PUT" | "POST" | "PATCH") { b"plaintext" } else { b"" };
+        let body: &[u8] = if matches!(method, "PUT" | "POST") { b"plaintext" } else { b"" };
         let refused = client.send(method, target, headers, body).await.expect(501);
         assert_eq!(refused.code(), "NotImplemented", "{method} {target}");
         assert_eq!(refused.element("Message"), MESSAGE, "{method} {target}: the backend was asked");
     }
     assert_eq!(world.data(), before);
     assert_eq!(client.ask("GET", "/bucket/key").await.expect(200).body, b"content");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn methods_that_s3_does_not_have_are_refused() {
+    let (_world, front) = World::with_bucket().await;
+    for (method, target, kind) in [
+        ("PATCH", "/bucket/key", "OBJECT"),
+        ("TRACE", "/bucket", "BUCKET"),
+        ("PROPFIND", "/", "SERVICE"),
+    ] {
+        let refused = front.client.ask(method, target).await.expect(405);
+        assert_eq!(refused.code(), "MethodNotAllowed", "{method}");
+        assert_eq!(refused.header("allow"), Some("GET, HEAD, PUT, POST, DELETE, OPTIONS"));
+        assert_eq!(refused.element("Method"), method);
+        assert_eq!(refused.element("ResourceType"), kind);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_too_long_are_refused_with_their_size() {
+    let (_world, front) = World::with_bucket().await;
+    let key = "k".repeat(1_024);
+    front.client.ask("GET", &format!("/bucket/{key}")).await.expect(404);
+    let refused = front.client.ask("GET", &format!("/bucket/{key}k")).await.expect(400);
+    assert_eq!(refused.code(), "KeyTooLongError");
+    assert_eq!(
+        (refused.element("Size"), refused.element("MaxSizeAllowed")),
+        ("1025".into(), "1024".into())
+    );
 }
 
 const MESSAGE: &str = "The proxy cannot do this with sealed objects.";

@@ -2,9 +2,12 @@
 
 use endseal_s3proxy::Glob;
 use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
+use endseal_s3proxy::config::Backend;
 
-use crate::fixture::{World, content, serve};
+use crate::client::Client;
+use crate::fixture::{World, config, content, serve};
 use crate::multipart::{PART, begin, complete};
+use crate::odd_server::{OddServer, Oddity};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_are_opened_at_their_own_place_alone() {
@@ -154,4 +157,53 @@ async fn parts_are_copied_into_uploads_of_plaintext() {
     let strange = format!("{target}?partNumber=1&uploadId={id}");
     let gone = client.ask_with("PUT", &strange, &[("x-amz-copy-source", "open/plain")]).await;
     assert_eq!(gone.expect(404).code(), "NoSuchUpload");
+}
+
+/// The proxy writes these copies itself, so that the backend does not copy the tags.
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_that_are_sealed_anew_keep_their_tags() {
+    let (world, _) = World::with_bucket().await;
+    let odd = OddServer::start(&world, Oddity::HasTags).await;
+    let mut backend = Backend::served(&world.folder);
+    backend.url = format!("http://{}", odd.address);
+    let mut rule = BucketRule::new(Glob::new("*"));
+    rule.plaintext = Plaintext::ReadOnly;
+    let mut config = config(backend.clone(), &world.ring());
+    config.buckets = Buckets::new(vec![rule]);
+    let front = serve(&config).await;
+    let client = &front.client;
+    let there = Client { address: odd.address, signer: backend.signer() };
+    let tags = async |path: &str| {
+        let told = client.ask("GET", &format!("{path}?tagging")).await.expect(200);
+        told.elements("Key").into_iter().zip(told.elements("Value")).collect::<Vec<_>>()
+    };
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let tagged = ("x-amz-tagging", "a=1&b=two");
+    let both = [pair("a", "1"), pair("b", "two")];
+    there.send("PUT", "/bucket/plain", &[tagged], b"plaintext").await.expect(200);
+    client.send("PUT", "/bucket/folder/", &[tagged], b"").await.expect(200);
+    let replaces = ("x-amz-metadata-directive", "REPLACE");
+    let new = ("x-amz-tagging", "c=3");
+    for (source, target, headers, expected) in [
+        ("bucket/plain", "/bucket/copy", &[][..], &both[..]),
+        ("bucket/plain", "/bucket/ignored", &[new], &both),
+        ("bucket/plain", "/bucket/named", &[("x-amz-tagging-directive", "COPY"), new], &both),
+        (
+            "bucket/plain",
+            "/bucket/other",
+            &[("x-amz-tagging-directive", "REPLACE"), new],
+            &[pair("c", "3")],
+        ),
+        ("bucket/plain", "/bucket/none", &[("x-amz-tagging-directive", "REPLACE")], &[]),
+        ("bucket/folder/", "/bucket/folder", &[], &both),
+        ("bucket/folder", "/bucket/again/", &[], &both),
+        ("bucket/plain", "/bucket/plain", &[replaces], &both),
+    ] {
+        let headers = [&[("x-amz-copy-source", source)], headers].concat();
+        client.ask_with("PUT", target, &headers).await.expect(200);
+        assert_eq!(tags(target).await, expected, "{source} {target} {headers:?}");
+    }
+    let wrong = [("x-amz-copy-source", "bucket/folder"), ("x-amz-tagging-directive", "KEEP")];
+    let refused = client.ask_with("PUT", "/bucket/wrong/", &wrong).await.expect(400);
+    assert_eq!(refused.element("ArgumentValue"), "KEEP");
 }

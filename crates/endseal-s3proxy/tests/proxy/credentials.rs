@@ -198,7 +198,7 @@ async fn credentials_that_cannot_be_renewed_serve_until_they_expire_and_then_ans
     })
     .await;
     let lines = Lines::default();
-    let _until = tracing::subscriber::set_default(lines.clone());
+    let _until = lines.collect();
     let (scratch, backend) = (Scratch::new(), Verifying::start().await);
     let front = serve(&chained(&scratch, &backend, chain)).await;
     front.client.ask("HEAD", "/bucket").await.expect(200);
@@ -266,7 +266,7 @@ async fn with_sts(sts: &Source) -> String {
 /// Returns the warning of a request that fails because there are no credentials.
 async fn failed(chain: CredentialChain) -> String {
     let lines = Lines::default();
-    let _until = tracing::subscriber::set_default(lines.clone());
+    let _until = lines.collect();
     let (scratch, backend) = (Scratch::new(), Verifying::start().await);
     let front = serve(&chained(&scratch, &backend, chain)).await;
     front.client.ask("HEAD", "/bucket").await.expect(503);

@@ -44,7 +44,7 @@ fn example(name: &str, shown: &str, scratch: &Scratch) -> Config {
         if secret == "ring.key" {
             new_ring(&path);
         } else {
-            fs::write(path, "secret\n").unwrap();
+            fs::write(path, "0123456789abcdef\n").unwrap();
         }
     }
     let text = text.replace(shown, &format!("{}/", scratch.folder().display()));

@@ -141,6 +141,14 @@ async fn what_a_folder_cannot_keep_is_refused() {
     client.ask("PUT", "/bucket").await.expect(200);
     for (method, target, headers) in [
         ("PUT", "/bucket/key", &[("x-amz-tagging", "a=b")][..]),
+        ("PUT", "/locked", &[("x-amz-bucket-object-lock-enabled", "true")]),
+        ("PUT", "/bucket/key", &[("x-amz-object-lock-mode", "COMPLIANCE")]),
+        ("PUT", "/bucket/key", &[("x-amz-server-side-encryption", "aws:kms")]),
+        ("PUT", "/bucket/key", &[("x-amz-server-side-encryption-aws-kms-key-id", "k")]),
+        ("PUT", "/bucket/key", &[("x-amz-storage-class", "GLACIER")]),
+        ("POST", "/bucket/key?uploads", &[("x-amz-storage-class", "STANDARD_IA")]),
+        ("PUT", "/public", &[("x-amz-acl", "public-read")]),
+        ("PUT", "/bucket/key", &[("x-amz-grant-read", "uri=\"x\"")]),
         ("PUT", "/bucket/key?tagging", &[]),
         ("PUT", "/bucket/key?acl", &[]),
         ("GET", "/bucket?versions", &[]),
@@ -148,6 +156,17 @@ async fn what_a_folder_cannot_keep_is_refused() {
     ] {
         let refused = client.ask_with(method, target, headers).await.expect(501);
         assert_eq!(refused.code(), "NotImplemented", "{method} {target}");
+    }
+    client.ask("HEAD", "/locked").await.expect(404);
+    client.ask("HEAD", "/public").await.expect(404);
+    for (name, value) in [
+        ("x-amz-bucket-object-lock-enabled", "false"),
+        ("x-amz-storage-class", "STANDARD"),
+        ("x-amz-server-side-encryption", "AES256"),
+        ("x-amz-acl", "private"),
+        ("x-amz-acl", "bucket-owner-full-control"),
+    ] {
+        client.ask_with("PUT", "/bucket/other", &[(name, value)]).await.expect(200);
     }
     for bucket in ["/ab", "/Upper", "/a_", "/x.y"] {
         let made = client.ask("PUT", bucket).await.status;

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 use std::fs;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use endseal_s3proxy::Config;
 use endseal_s3proxy::config::Backend;
@@ -13,7 +13,8 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 use crate::fixture::{SECRET, World, config, content, serve};
 
@@ -22,6 +23,15 @@ use crate::fixture::{SECRET, World, config, content, serve};
 pub(crate) struct Lines(Arc<Mutex<Vec<String>>>);
 
 impl Lines {
+    /// Collects the lines of this thread until the guard is dropped.
+    pub(crate) fn collect(&self) -> DefaultGuard {
+        // With a single subscriber, tracing drops the lines of a call that a thread without one
+        // makes first.
+        static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
+        OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(Self::default())));
+        tracing::subscriber::set_default(self.clone())
+    }
+
     pub(crate) fn warnings(&self) -> Vec<String> {
         let all = self.0.lock().unwrap();
         all.iter().filter(|line| line.starts_with("failure ")).cloned().collect()
@@ -74,7 +84,7 @@ impl Subscriber for Lines {
 /// Returns the only warning that a GET logs with such a backend.
 async fn warning(config: &Config) -> String {
     let lines = Lines::default();
-    let _until = tracing::subscriber::set_default(lines.clone());
+    let _until = lines.collect();
     let front = serve(config).await;
     let answer = front.client.ask("GET", "/bucket/a-key").await;
     assert!(answer.status >= 500, "{}", answer.status);
@@ -152,7 +162,7 @@ async fn a_backend_that_never_answers_is_told() {
 /// Changes a byte of the only object and reads it. Returns the status and the warnings.
 async fn changed(len: usize, offset: usize) -> (u16, Vec<String>) {
     let lines = Lines::default();
-    let _until = tracing::subscriber::set_default(lines.clone());
+    let _until = lines.collect();
     let (world, front) = World::with_bucket().await;
     front.client.put("/bucket/a-key", &content(len, 1)).await.expect(200);
     let [file] = world.data().try_into().unwrap();

@@ -3,6 +3,7 @@
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 
 mod access;
+mod account;
 mod announced_checksums;
 mod bypasses;
 mod chunked;
@@ -15,9 +16,12 @@ mod copies;
 mod cors;
 mod credential_servers;
 mod credentials;
+mod crowds;
 mod deploy;
 mod early_answers;
+mod error_details;
 mod faults;
+mod fixed_answer;
 mod fixture;
 mod folder;
 mod forms;
@@ -25,6 +29,7 @@ mod header_rules;
 mod hostile_requests;
 mod lists;
 mod logged;
+mod long_answers;
 mod markers;
 mod metrics;
 mod multipart;
@@ -47,3 +52,4 @@ mod scrub;
 mod sealed_metadata;
 mod set_up;
 mod statuses;
+mod unreadable;

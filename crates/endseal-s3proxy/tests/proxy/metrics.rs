@@ -97,7 +97,7 @@ fn the_listener_is_configured_by_file_and_environment() {
     let read = |more: &str, variable: Option<&str>| {
         let text = format!(
             "[backend]\nfolder = \"f\"\n[keys]\nprovider = \"ring\"\nfile = \"r\"\n\
-             [[client]]\naccess_key = \"A\"\nsecret_key = \"s\"\n{more}"
+             [[client]]\naccess_key = \"A\"\nsecret_key = \"0123456789abcdef\"\n{more}"
         );
         let environment = |name: &str| {
             variable.filter(|_| name == "ENDSEAL_S3_METRICS_LISTEN").map(str::to_owned)

@@ -2,6 +2,8 @@
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha256;
+use endseal_s3proxy::Glob;
+use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use endseal_s3proxy::config::Backend;
 
 use crate::client::{Answer, Client};
@@ -50,6 +52,31 @@ pub(crate) async fn complete_with(
         .collect();
     let body = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
     client.send("POST", &format!("{target}?uploadId={id}"), headers, body.as_bytes()).await
+}
+
+/// Clients resolve it against nothing, so that a path alone is no location.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_location_of_an_upload_is_its_url_at_the_proxy() {
+    let world = World::new();
+    let mut config = world.config();
+    let mut open = BucketRule::new(Glob::new("open"));
+    open.plaintext = Plaintext::Allow;
+    config.buckets = Buckets::new(vec![open]);
+    let front = serve(&config).await;
+    let client = &front.client;
+    for bucket in ["sealed", "open"] {
+        client.ask("PUT", &format!("/{bucket}")).await.expect(200);
+        let target = format!("/{bucket}/a%20b");
+        let id = begin(client, &target, &[]).await;
+        let parts = [(1, part(client, &target, &id, 1, &content(PART, 1)).await)];
+        let done = complete(client, &target, &id, &parts).await.expect(200);
+        let url = format!("http://{}{target}", client.address);
+        assert_eq!(done.element("Location"), url);
+        if bucket == "sealed" {
+            let again = complete(client, &target, &id, &parts).await.expect(200);
+            assert_eq!(again.element("Location"), url);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
@@ -22,6 +22,8 @@ pub(crate) enum Oddity {
     /// Some time before an upload is completed, its parts lose their bytes and tags, and most leave
     /// the list. If the client disconnects meanwhile, they stay so. MinIO behaves like this.
     TakesPartsFirst,
+    /// Completions and copies take seconds.
+    TakesLong,
     /// An upload disappears some time before it becomes an object. versitygw behaves like this.
     HidesUploads,
     /// The first write into a folder of the proxy is refused with 409, because the folder was just
@@ -35,6 +37,10 @@ pub(crate) enum Oddity {
     RefusesConditions,
     /// Uploads are listed only for the prefix that is their whole key. MinIO behaves like this.
     ListsWholeKeys,
+    /// Objects can have tags, which the folder does not support.
+    HasTags,
+    /// The root elements of all documents have other names.
+    RenamesRoots,
     /// Every response states the stored length, has a hop-by-hop header, and lists the request's
     /// headers.
     TellsHeaders,
@@ -51,6 +57,9 @@ pub(crate) struct OddServer {
 /// Duration of a step: longer than a client needs to disconnect, or to send another request.
 const STEP: Duration = Duration::from_millis(200);
 
+/// Duration of a long request: longer than the proxy waits before it starts its answer.
+const LONG: Duration = Duration::from_secs(7);
+
 struct Shared {
     oddity: Oddity,
     backend: Client,
@@ -59,6 +68,8 @@ struct Shared {
     /// Folders that were already lost once.
     lost: Mutex<HashSet<String>>,
     targets: Arc<Mutex<Vec<String>>>,
+    /// Tags of objects as the last writer sent them, by path.
+    tags: Mutex<HashMap<String, String>>,
 }
 
 struct Request {
@@ -80,6 +91,7 @@ impl OddServer {
             completing: tell,
             lost: Mutex::default(),
             targets: Arc::default(),
+            tags: Mutex::default(),
         });
         let targets = Arc::clone(&shared.targets);
         tokio::spawn(async move {
@@ -107,6 +119,11 @@ impl Shared {
             }
             tokio::time::sleep(STEP).await;
         }
+        let copies = request.header("x-amz-copy-source").is_some();
+        if self.oddity == Oddity::TakesLong && (request.completes() || copies) {
+            let _ = self.completing.send(());
+            tokio::time::sleep(LONG).await;
+        }
         let mut request = request;
         let middle = request.body.len() / 2;
         if self.oddity == Oddity::ChangesBytes && middle > 500 {
@@ -128,6 +145,12 @@ impl Shared {
         if self.oddity == Oddity::LosesObjects && request.target.starts_with("/bucket/d") {
             request.target = "/bucket/missing".to_owned();
         }
+        if self.oddity == Oddity::HasTags
+            && let Some(answer) = self.tagging(&mut request)
+        {
+            let _ = stream.write_all(answer.as_bytes()).await;
+            return;
+        }
         let mut answer = self.ask(&request).await;
         let path = request.target.split('?').next().unwrap();
         if self.oddity == Oddity::ListsWholeKeys && request.target.contains("?uploads") {
@@ -138,6 +161,9 @@ impl Shared {
         if self.oddity == Oddity::TellsTags && answer.status == 412 {
             let there = self.backend.ask("HEAD", path).await.expect(200);
             answer.headers.insert("etag", there.etag().parse().unwrap());
+        }
+        if self.oddity == Oddity::RenamesRoots && request.method != "HEAD" {
+            answer.rename_root();
         }
         if self.oddity == Oddity::TellsHeaders {
             let came: Vec<&str> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -166,6 +192,29 @@ impl Shared {
         // The client may have disconnected.
         let _ = stream.write_all(out.as_bytes()).await;
         let _ = stream.write_all(&answer.body).await;
+    }
+
+    /// Remembers the tags of a write, and returns the answer to a request for them.
+    fn tagging(&self, request: &mut Request) -> Option<String> {
+        let path = request.target.split('?').next().unwrap().to_owned();
+        let mut tags = self.tags.lock().unwrap();
+        if request.method == "PUT" {
+            let sent = request.header("x-amz-tagging").unwrap_or_default().to_owned();
+            tags.insert(path, sent);
+            request.headers.retain(|(name, _)| name != "x-amz-tagging");
+            return None;
+        }
+        if !request.target.contains("?tagging") {
+            return None;
+        }
+        let known = tags.get(&path).cloned().unwrap_or_default();
+        let tag = |pair: &str| {
+            let (key, value) = pair.split_once('=').unwrap();
+            format!("<Tag><Key>{key}</Key><Value>{value}</Value></Tag>")
+        };
+        let known: String = known.split('&').filter(|pair| !pair.is_empty()).map(tag).collect();
+        let document = format!("<Tagging><TagSet>{known}</TagSet></Tagging>");
+        Some(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{document}", document.len()))
     }
 
     fn loses(&self, request: &Request) -> bool {
@@ -207,6 +256,17 @@ impl Answer {
             if upload.contains(&key) { piece } else { before }
         });
         let text: String = pieces.collect();
+        self.headers.insert("content-length", text.len().into());
+        self.body = text.into_bytes();
+    }
+
+    /// Shortens the name of the root element of a result.
+    fn rename_root(&mut self) {
+        let text = String::from_utf8_lossy(&self.body);
+        if !text.starts_with("<?xml") || text.contains("<Error>") {
+            return;
+        }
+        let text = text.replace("Result>", ">").replace("Result xmlns", " xmlns");
         self.headers.insert("content-length", text.len().into());
         self.body = text.into_bytes();
     }

@@ -8,9 +8,12 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
+use endseal_crypto::random::OsRandom;
+use endseal_kms::Ring;
+use endseal_kms::ring::RingFile;
 use endseal_s3proxy::Config;
 use endseal_s3proxy::access::{Client as Known, SecretAccessKey};
-use endseal_s3proxy::config::TlsFiles;
+use endseal_s3proxy::config::{Keys, TlsFiles};
 use endseal_s3proxy::upstream::{self, Body, Target, Trust};
 use http::Request;
 use tokio::io::AsyncWriteExt as _;
@@ -18,7 +21,7 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 use crate::client::Client;
-use crate::fixture::{ACCESS_KEY, SECRET, World, content};
+use crate::fixture::{ACCESS_KEY, SECRET, World, content, new_ring};
 use crate::objects::next_answer;
 
 /// Configuration that the next reload reads.
@@ -155,6 +158,22 @@ async fn a_reload_changes_clients_and_certificates_and_no_request_fails() {
         sleep(Duration::from_millis(200)).await;
         assert!(shows(address, other).await);
     }
+    // A ring without the key that wraps could not open what was written. With it, it may be used.
+    let with_ring = |ring: &str| {
+        let file = world.scratch.folder().join(ring);
+        let mut config = with_tls(tls("server"));
+        config.keys = Keys::Ring { file, passphrase_file: None };
+        config
+    };
+    new_ring(&world.scratch.folder().join("other"));
+    put(Ok(with_ring("other")));
+    sleep(Duration::from_millis(200)).await;
+    assert!(shows(address, other).await);
+    let rotated = RingFile::at(&world.ring());
+    let add = |ring: &mut Ring| ring.add(1_800_000_000, &mut OsRandom).map(drop);
+    assert!(rotated.change(None, &mut OsRandom, add).is_ok());
+    put(Ok(with_ring("ring")));
+    until("a ring with one key more", async || shows(address, first).await).await;
     signal("-TERM");
     assert_eq!(serving.join().unwrap(), 0);
 }

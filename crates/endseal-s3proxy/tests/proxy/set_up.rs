@@ -56,7 +56,7 @@ fn a_configuration_can_name_a_folder_instead_of_a_server() {
     let read = |backend: &str, more: &str| {
         let text = format!(
             "[backend]\n{backend}\n[keys]\nprovider = \"ring\"\nfile = \"r\"\n\
-             [[client]]\naccess_key = \"A\"\nsecret_key = \"s\"\n{more}"
+             [[client]]\naccess_key = \"A\"\nsecret_key = \"0123456789abcdef\"\n{more}"
         );
         Config::parse(&text, std::path::Path::new("/etc/x"), |_| None)
     };
@@ -67,13 +67,17 @@ fn a_configuration_can_name_a_folder_instead_of_a_server() {
     let mapped = "backend_access_key = \"B\"\nbackend_secret_key = \"c\"";
     let mapped = read("folder = \"x\"", mapped).err().unwrap();
     assert_eq!(mapped.entry(), "client.backend_access_key");
-    let twice = "[[client]]\naccess_key = \"A\"\nsecret_key = \"another\"";
+    let twice = "[[client]]\naccess_key = \"A\"\nsecret_key = \"another 0123456789abcdef\"";
     assert_eq!(read("folder = \"x\"", twice).err().unwrap().entry(), "client.access_key");
     let server = "url = \"http://h\"\naccess_key = \"B\"\nsecret_key = \"c\"";
     assert!(read(server, "").is_ok());
     for (backend, client, entry) in [
         (server, "[[client]]\naccess_key = \"C\"\nsecret_key = \"\"", "client.secret_key"),
-        (server, "[[client]]\naccess_key = \"\"\nsecret_key = \"c\"", "client.access_key"),
+        (
+            server,
+            "[[client]]\naccess_key = \"\"\nsecret_key = \"0123456789abcdef\"",
+            "client.access_key",
+        ),
         (&*server.replace("\"B\"", "\"\""), "", "backend.access_key"),
         (&*server.replace("\"c\"", "\"\""), "", "backend.secret_key"),
         (
@@ -87,4 +91,41 @@ fn a_configuration_can_name_a_folder_instead_of_a_server() {
     }
     let unknown = read("folder = \"x\"", "[metric]\nlisten = \"here\"").err().unwrap();
     assert!(unknown.to_string().contains("unknown field `metric`"), "{unknown}");
+}
+
+#[test]
+fn rules_that_never_apply_and_short_secrets_are_refused() {
+    let read = |secret: &str, rules: &[&str]| {
+        let rules: String =
+            rules.iter().map(|name| format!("[[bucket]]\nname = \"{name}\"\n")).collect();
+        let text = format!(
+            "[backend]\nfolder = \"f\"\n[keys]\nprovider = \"ring\"\nfile = \"r\"\n\
+             [[client]]\naccess_key = \"A\"\nsecret_key = \"{secret}\"\n{rules}"
+        );
+        Config::parse(&text, std::path::Path::new("/etc/x"), |_| None)
+    };
+    let secret = "0123456789abcdef";
+    for rules in [
+        &[][..],
+        &["logs-*", "*"],
+        &["a*b", "a*", "b*"],
+        &["logs-1", "logs-*", "*-old"],
+        &["*-old", "logs-*"],
+    ] {
+        assert!(read(secret, rules).is_ok(), "{rules:?}");
+    }
+    for (rules, message) in [
+        (&[""][..], "bucket.name: is empty"),
+        (&["*", "logs"], "the rule for \"logs\" never applies, put it before \"*\""),
+        (&["logs-*", "logs-2026-*"], "never applies, put it before \"logs-*\""),
+        (&["a*b", "a*c*b"], "never applies"),
+        (&["logs", "x", "logs"], "never applies, put it before \"logs\""),
+    ] {
+        let error = read(secret, rules).err().unwrap_or_else(|| panic!("{rules:?}"));
+        assert_eq!(error.entry(), "bucket.name");
+        assert!(error.to_string().contains(message), "{error}");
+    }
+    let error = read(&secret[1..], &[]).err().unwrap();
+    assert_eq!(error.entry(), "client.secret_key");
+    assert!(!error.to_string().contains(&secret[1..]), "{error}");
 }

@@ -1,5 +1,6 @@
 use crate::xml::{
-    Next, XmlError, read_buckets, read_objects, read_uploads, read_versioning, read_versions,
+    Next, XmlError, entries, read_buckets, read_objects, read_parts, read_uploads, read_versioning,
+    read_versions,
 };
 
 #[test]
@@ -62,4 +63,26 @@ fn buckets_and_their_versioning_are_read() {
         let text = format!("<VersioningConfiguration>{status}</VersioningConfiguration>");
         assert_eq!(read_versioning(text.as_bytes()), Ok(has_versions));
     }
+}
+
+/// moto and rclone name root elements otherwise, and so do documents that are no list.
+#[test]
+fn lists_are_recognised_by_their_elements() {
+    let parts = b"<ListPartsResponse><IsTruncated>false</IsTruncated><Part>\
+        <PartNumber>1</PartNumber><ETag>t</ETag><Size>7</Size></Part></ListPartsResponse>";
+    assert_eq!(read_parts(parts).unwrap().parts.len(), 1);
+    let objects = b"<Objects><IsTruncated>false</IsTruncated>\
+        <Contents><Key>k</Key></Contents></Objects>";
+    assert_eq!(read_objects(objects).unwrap().entries.len(), 1);
+    let mut keys = Vec::new();
+    entries(objects, |entry| keys.extend(entry.key.as_deref().map(str::to_owned))).unwrap();
+    assert_eq!(keys, ["k"]);
+    assert_eq!(read_buckets(b"<Any><Buckets/></Any>").unwrap().entries, Vec::<String>::new());
+    let page = b"<html><body><p>Welcome</p></body></html>";
+    assert_eq!(read_parts(page), Err(XmlError::UnexpectedRoot));
+    assert_eq!(read_objects(page), Err(XmlError::UnexpectedRoot));
+    assert_eq!(read_versions(page), Err(XmlError::UnexpectedRoot));
+    assert_eq!(read_uploads(page), Err(XmlError::UnexpectedRoot));
+    assert_eq!(read_buckets(page), Err(XmlError::UnexpectedRoot));
+    assert_eq!(entries(page, |_| {}), Err(XmlError::UnexpectedRoot));
 }

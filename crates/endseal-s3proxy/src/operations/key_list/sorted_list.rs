@@ -182,7 +182,7 @@ impl BackendList<'_> {
             let (head, body) = sent.into_parts();
             let document = read(body, MAX_PAGE).await?;
             let ListPage { head: end, entries, .. } =
-                ListPage::read(&document).map_err(|_| S3Error::internal())?;
+                ListPage::read(&document).map_err(|error| S3Error::unreadable(&error))?;
             first.get_or_insert((head, document));
             let last = entries.iter().map(|entry| entry.key.clone()).max();
             let own = entries.iter().filter(|entry| is_reserved(&entry.key)).count();

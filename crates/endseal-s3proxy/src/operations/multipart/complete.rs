@@ -24,10 +24,10 @@ use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
 use crate::content_checksum::kept;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::{late_error, read, with_document};
+use crate::forward::{expect_etag, late_error, read, with_document};
 use crate::headers;
 use crate::operations::copy_object::rewrite_answer;
-use crate::operations::{conditions, content, pass_through};
+use crate::operations::{conditions, content, location, pass_through};
 use crate::transfer::{Outgoing, TRAILER, checksum_of};
 use crate::upstream::{Body, ResponseBody};
 
@@ -40,8 +40,11 @@ pub(in crate::operations) async fn complete(
     mut call: RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
+        // The backend's location would lead past the proxy.
+        let location = Some(location::of(proxy, &call.headers, &call.target));
         let response = pass_through::send_on(proxy, call).await?;
-        return rewrite_answer(response, ChecksumChange::Keep).await;
+        return rewrite_answer(response, ResultChange { location, ..ResultChange::default() })
+            .await;
     }
     let digests = endseal_s3_protocol::checksum::Digests::of_request(
         &without_object_checksums(&call.headers),
@@ -55,6 +58,8 @@ pub(in crate::operations) async fn complete(
     if let Some(announced) = upload.announced {
         announced.check_completion(&call.headers, &named)?;
     }
+    let id = call.target.query().get("uploadId").unwrap_or_default();
+    let _alone = proxy.completions.enter(id).await;
     let mut pauses = AGAIN.iter();
     loop {
         let (error, may_pass) = match attempt(proxy, &call, &upload, &named).await {
@@ -133,8 +138,7 @@ async fn attempt(
     upload.forget(proxy).await;
     let change = ResultChange {
         etag: fields.etag.as_deref().map(entity_tag::to_client),
-        // The backend's location would lead past the proxy.
-        location: Some(call.target.without_query().path()),
+        location: Some(location::of(proxy, &call.headers, &call.target)),
         checksum: match checksum {
             Some(checksum) => ChecksumChange::Set {
                 value: checksum.value,
@@ -145,7 +149,8 @@ async fn attempt(
         },
         ..ResultChange::default()
     };
-    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
+    let document =
+        xml::rewrite_result(&document, &change).map_err(|error| S3Error::unreadable(&error))?;
     let mut answer = with_document(head, document);
     // The size is that of the sealed object.
     answer.headers_mut().remove(headers::OBJECT_SIZE);
@@ -161,10 +166,11 @@ async fn completed_by(
 ) -> Result<(Parts, Bytes, xml::Fields), S3Error> {
     let (head, body) = sent?.into_parts();
     let document = read(body, 64 * 1024).await?;
-    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    let fields = xml::Fields::read(&document).map_err(|error| S3Error::unreadable(&error))?;
     if fields.root == "Error" {
         return Err(late_error(fields));
     }
+    expect_etag(&fields)?;
     Ok((head, document, fields))
 }
 

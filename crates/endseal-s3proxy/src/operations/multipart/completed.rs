@@ -12,6 +12,7 @@ use super::upload::Upload;
 use crate::content_checksum::shown;
 use crate::context::{Proxy, RequestContext};
 use crate::headers;
+use crate::operations::location;
 use crate::sealed_object::{Inspected, object_len};
 use crate::transfer::Outgoing;
 
@@ -48,7 +49,7 @@ pub(super) async fn answer(
     let tag = headers::text(head.headers(), ETAG).ok_or_else(S3Error::internal)?;
     let mut document = xml::Builder::new("CompleteMultipartUploadResult");
     document
-        .leaf("Location", &call.target.path())
+        .leaf("Location", &location::of(proxy, &call.headers, &call.target))
         .leaf("Bucket", object_ref.bucket)
         .leaf("Key", object_ref.key)
         .leaf("ETag", &entity_tag::to_client(tag));

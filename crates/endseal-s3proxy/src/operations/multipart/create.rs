@@ -4,7 +4,7 @@ use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
 use endseal_s3_format::{Header, UploadId};
 use endseal_s3_protocol::S3Error;
-use endseal_s3_protocol::xml::{self, ResultChange};
+use endseal_s3_protocol::xml::{self, ResultChange, XmlError};
 use http::{Method, Response};
 
 use super::announced::{Announced, CHECKSUM_ALGORITHM, CHECKSUM_TYPE};
@@ -62,7 +62,8 @@ pub(in crate::operations) async fn create(
         }
     }
     let change = ResultChange { upload_id: Some(id), ..ResultChange::default() };
-    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
+    let document =
+        xml::rewrite_result(&document, &change).map_err(|error| S3Error::unreadable(&error))?;
     let mut answer = with_document(head, document);
     let headers = answer.headers_mut();
     headers::remove(headers, |name| headers::is_checksum(name.as_str()));
@@ -76,10 +77,10 @@ pub(in crate::operations) async fn create(
 /// Reads the backend's response. Returns its document and the backend's id of the upload.
 async fn started(body: ResponseBody) -> Result<(Bytes, String), S3Error> {
     let document = read(body, 64 * 1024).await?;
-    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    let fields = xml::Fields::read(&document).map_err(|error| S3Error::unreadable(&error))?;
     if fields.root == "Error" {
         return Err(late_error(fields));
     }
     let id = fields.upload_id;
-    Ok((document, id.ok_or_else(|| S3Error::bad_gateway("the backend sent no upload id"))?))
+    Ok((document, id.ok_or_else(|| S3Error::unreadable(&XmlError::Missing("UploadId")))?))
 }

@@ -44,7 +44,7 @@ pub(in crate::operations) async fn list_parts(
     let response = proxy.ask(&call.signer, &Method::GET, &target, HeaderMap::new()).await?;
     let (head, body) = response.into_parts();
     let list = read(body, MAX_LIST).await?;
-    let page = xml::read_parts(&list).map_err(|_| S3Error::internal())?;
+    let page = xml::read_parts(&list).map_err(|error| S3Error::unreadable(&error))?;
     let marker = call.target.query().get("part-number-marker");
     let marker = marker.and_then(|marker| marker.parse().ok()).unwrap_or(0_u64);
     let mut parked = upload.parked_parts(proxy).await?;
@@ -66,7 +66,7 @@ pub(in crate::operations) async fn list_parts(
 
 /// Rewrites a list with `rules` and returns it as response.
 fn rewritten(head: Parts, list: &[u8], rules: impl Rules) -> Result<Response<Outgoing>, S3Error> {
-    let document = xml::rewrite(list, rules).map_err(|_| S3Error::internal())?;
+    let document = xml::rewrite(list, rules).map_err(|error| S3Error::unreadable(&error))?;
     Ok(with_document(head, document))
 }
 

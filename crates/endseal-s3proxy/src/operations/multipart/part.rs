@@ -17,7 +17,7 @@ use http::{HeaderMap, Method, Response};
 use super::upload::{Upload, of_own_key};
 use crate::content_checksum::kept;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::{late_error, read, with_document, without_body};
+use crate::forward::{expect_etag, late_error, read, with_document, without_body};
 use crate::headers;
 use crate::operations::copy_object::{Source, name_source, not_there};
 use crate::operations::get_object::open_range;
@@ -112,12 +112,14 @@ pub(in crate::operations) async fn upload_part_copy(
             Some(_) => {
                 return Err(S3Error::invalid_argument(format!(
                     "Range specified is not valid for source object of size: {content_len}"
-                )));
+                ))
+                .about_argument("x-amz-copy-source-range", text));
             }
             None => {
                 return Err(S3Error::invalid_argument(
                     "The x-amz-copy-source-range value must be of the form bytes=first-last.",
-                ));
+                )
+                .about_argument("x-amz-copy-source-range", text));
             }
         },
     };
@@ -169,17 +171,19 @@ pub(in crate::operations) async fn upload_part_copy(
 async fn copied(response: Response<ResponseBody>) -> Result<Response<Outgoing>, S3Error> {
     let (head, body) = response.into_parts();
     let document = read(body, 64 * 1024).await?;
-    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
-    match fields.root.as_str() {
-        "Error" => Err(late_error(fields)),
-        _ => Ok(with_document(head, document.to_vec())),
+    let fields = xml::Fields::read(&document).map_err(|error| S3Error::unreadable(&error))?;
+    if fields.root == "Error" {
+        return Err(late_error(fields));
     }
+    expect_etag(&fields)?;
+    Ok(with_document(head, document.to_vec()))
 }
 
 fn number(call: &RequestContext) -> Result<PartNumber, S3Error> {
     let text = call.target.query().get("partNumber").unwrap_or_default();
     text.parse().ok().and_then(PartNumber::new).ok_or_else(|| {
         S3Error::invalid_argument("Part number must be an integer between 1 and 10000, inclusive")
+            .about_argument("partNumber", text)
     })
 }
 

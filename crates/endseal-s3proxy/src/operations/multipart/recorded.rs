@@ -164,7 +164,7 @@ async fn forget_all(
         let target = Target::of(bucket, None, query);
         let response = proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await?;
         let document = read(response.into_body(), MAX_LIST).await?;
-        let head = xml::ListHead::read(&document).map_err(|_| S3Error::internal())?;
+        let head = xml::ListHead::read(&document).map_err(|error| S3Error::unreadable(&error))?;
         let mut request = xml::Builder::new("Delete");
         request.leaf("Quiet", "true");
         let mut count = 0_usize;
@@ -175,7 +175,7 @@ async fn forget_all(
                 count += 1;
             }
         })
-        .map_err(|_| S3Error::internal())?;
+        .map_err(|error| S3Error::unreadable(&error))?;
         if count == 0 {
             return Ok(());
         }
@@ -262,7 +262,8 @@ async fn find(
     };
     match read(response.into_body(), most).await {
         Ok(bytes) => Ok(Some(bytes.to_vec())),
-        Err(error) if error.code() == S3Error::internal().code() => Ok(None),
+        // It is longer than a record.
+        Err(error) if error.status() == StatusCode::BAD_GATEWAY => Ok(None),
         Err(error) => Err(error),
     }
 }

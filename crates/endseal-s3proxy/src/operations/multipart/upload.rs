@@ -138,7 +138,7 @@ impl<'a> Upload<'a> {
             };
             let response = self.list(proxy, query).await?;
             let document = read(response.into_body(), MAX_LIST).await?;
-            let page = xml::read_parts(&document).map_err(|_| S3Error::internal())?;
+            let page = xml::read_parts(&document).map_err(|error| S3Error::unreadable(&error))?;
             for part in &page.parts {
                 if numbers.contains(&part.number) {
                     parts.extend(StoredPart::of(part));
@@ -229,7 +229,7 @@ impl<'a> Upload<'a> {
             let number = entry.key.as_deref().and_then(|key| key.strip_prefix(&prefix));
             numbers.extend(number.and_then(|number| number.parse().ok()).and_then(PartNumber::new));
         })
-        .map_err(|_| S3Error::internal())?;
+        .map_err(|error| S3Error::unreadable(&error))?;
         Ok(numbers)
     }
 

@@ -10,29 +10,28 @@ use super::Fields;
 use crate::transfer::Outgoing;
 
 /// Builds the response that the form requests: a redirect with 303, the status that it names, or
-/// 204.
+/// 204. `url` is that of the object.
 pub(super) fn of(
     fields: &Fields,
-    bucket: &str,
-    key: &str,
+    (bucket, key): (&str, &str),
+    url: String,
     stored: &Response<Outgoing>,
 ) -> Result<Response<Outgoing>, S3Error> {
     let etag = stored.headers().get(ETAG);
     let tag = etag.and_then(|etag| etag.to_str().ok()).unwrap_or_default();
-    let path = format!("/{bucket}/{}", uri::encode_path(key.as_bytes()));
     let mut response = Response::new(Outgoing::empty());
     let redirect = fields.get("success_action_redirect").or_else(|| fields.get("redirect"));
-    let location = if let Some(url) = redirect.filter(|url| is_url(url)) {
+    let location = if let Some(page) = redirect.filter(|url| is_url(url)) {
         *response.status_mut() = StatusCode::SEE_OTHER;
-        let mark = if url.contains('?') { '&' } else { '?' };
+        let mark = if page.contains('?') { '&' } else { '?' };
         let encode = |text: &str| uri::encode_component(text.as_bytes());
-        format!("{url}{mark}bucket={bucket}&key={}&etag={}", encode(key), encode(tag))
+        format!("{page}{mark}bucket={bucket}&key={}&etag={}", encode(key), encode(tag))
     } else {
         match fields.get("success_action_status") {
             Some("200") => {}
             Some("201") => {
                 let mut xml = Builder::plain("PostResponse");
-                xml.leaf("Location", &path).leaf("Bucket", bucket).leaf("Key", key);
+                xml.leaf("Location", &url).leaf("Bucket", bucket).leaf("Key", key);
                 xml.leaf("ETag", tag);
                 *response.status_mut() = StatusCode::CREATED;
                 *response.body_mut() = Outgoing::full(xml.finish());
@@ -41,7 +40,7 @@ pub(super) fn of(
             }
             _ => *response.status_mut() = StatusCode::NO_CONTENT,
         }
-        path
+        url
     };
     let location = HeaderValue::from_str(&location).map_err(|_| S3Error::internal())?;
     response.headers_mut().insert(LOCATION, location);
