@@ -242,8 +242,8 @@ def open_object(header, key, name, data):
     return content, record
 
 
-def user_metadata(key, text):
-    fields, out = Fields(open_message(key, b"metadata", b"", base64url(text))), {}
+def user_metadata(key, header, text):
+    fields, out = Fields(open_message(key, b"metadata", header.tag, base64url(text))), {}
     while fields.data:
         name, value = (fields.take(fields.number(2)) for _ in range(2))
         try:
@@ -253,7 +253,7 @@ def user_metadata(key, text):
         check(name in CONTENT_HEADERS or (TOKEN.fullmatch(name) and name not in OWN_METADATA))
         check(all(byte == 9 or (byte >= 32 and byte != 127) for byte in value))
         check(not out or name > list(out)[-1])
-        out[name] = value.decode()
+        out[name] = value.decode("latin-1")
     check(sum(len(name) + len(value) for name, value in out.items()) <= 2_048)
     return out
 

@@ -52,7 +52,7 @@ def read_object(vector):
         if record.parts:
             found["composite"] = record.composite
     if "metadata" in vector:
-        found["user-metadata"] = s3.user_metadata(key, vector["metadata"])
+        found["user-metadata"] = s3.user_metadata(key, header, vector["metadata"])
     return found
 
 

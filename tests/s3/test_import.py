@@ -66,10 +66,12 @@ def test_a_plaintext_bucket_is_sealed_in_place(world):
     same(world.back.get_object(Bucket=bucket, Key="a b+c")["Body"].read(), contents["a b+c"])
     part = import_(world, bucket, "--prefix", "dir/")
     equal((part["sealed"], part["authentic"]), (2, 2), str(part))
-    report = import_(world, bucket)
+    stopped = import_(world, bucket, expect=3)
+    assert "sealed objects" in str(stopped), stopped
+    report = import_(world, bucket, "--resume")
     equal((report["sealed"], report["present"]), (len(contents) - 2, 2), str(report))
     equal((report["authentic"], report["complete"]), (len(contents), True), str(report))
-    again = import_(world, bucket)
+    again = import_(world, bucket, "--resume")
     equal((again["sealed"], again["present"]), (0, len(contents)), str(again))
     equal(sorted(keys(world.s3, bucket)), sorted(contents), "keys")
     equal(len(keys(world.back, bucket)), len(contents), "objects at the server")
@@ -108,12 +110,12 @@ def test_who_writes_during_an_import_wins(world):
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        report = import_(world, bucket, expect=None)
+        report = import_(world, bucket, "--resume", expect=None)
     finally:
         stop.set()
         thread.join()
     equal(report["failed"], 0, str(report))
-    import_(world, bucket)
+    import_(world, bucket, "--resume")
     for name in names:
         data = last.get(name) or content(300_000, name)
         same(world.s3.get_object(Bucket=bucket, Key=name)["Body"].read(), data, name)

@@ -225,6 +225,11 @@ impl Header {
         self.binding
     }
 
+    /// The commitment to place and flags.
+    pub(super) fn place_tag(&self) -> &[u8] {
+        &self.place_tag
+    }
+
     /// Returns true if the object has the entry `endseal-m`: one without it is not the object that
     /// was written.
     #[must_use]

@@ -157,8 +157,12 @@ pub fn seal(
 ) -> Result<String, MetadataError> {
     let mut salt = [0; SALT_LEN];
     random.fill(&mut salt).map_err(|_| MetadataError::Random)?;
-    let sealed =
-        seal_message(&KeySource::new(key), &context(S3_METADATA, &[]), &salt, &metadata.to_bytes());
+    let sealed = seal_message(
+        &KeySource::new(key),
+        &context(S3_METADATA, header.place_tag()),
+        &salt,
+        &metadata.to_bytes(),
+    );
     let text = base64url::encode(&sealed);
     if USER_METADATA.len() + text.len() > room(header) {
         return Err(MetadataError::TooLong);
@@ -179,7 +183,7 @@ pub fn open(
     let source = KeySource::new(key);
     header.keys(&source)?;
     let sealed = base64url::decode(text, MAX_METADATA)?;
-    let bytes = open_message(&source, &context(S3_METADATA, &[]), &sealed)?;
+    let bytes = open_message(&source, &context(S3_METADATA, header.place_tag()), &sealed)?;
     UserMetadata::from_bytes(&bytes).ok_or(AuthenticationFailed)
 }
 

@@ -30,7 +30,7 @@ mod upload;
 pub use backend::check_backend;
 pub use clean::{Clean, CleanEvent, CleanReport, clean};
 pub use fault::Fault;
-pub use import::{Import, ImportReport, Imported, WRITES_UNCONDITIONAL, import};
+pub use import::{HAS_SEALED, Import, ImportReport, Imported, WRITES_UNCONDITIONAL, import};
 pub use recover::{Recover, RecoverReport, Recovered, recover};
 pub use rewrap::{NO_CONDITIONS, Outcome, Rewrap, RewrapEvent, RewrapReport, Skip, rewrap};
 pub use scrub::{Checkpoint, Scrub, ScrubEvent, ScrubReport, Scrubbed, scrub};

@@ -116,22 +116,6 @@ impl Proxy {
         self.rewrap(&header.bound_to(key, &self.bound(place)?), key).await
     }
 
-    /// Like [`header_for`](Self::header_for), for an object whose metadata are lost: with its own
-    /// binding, and without the demand that metadata are sealed.
-    ///
-    /// # Errors
-    /// If the provider cannot wrap the key.
-    pub(crate) async fn header_without_metadata(
-        &self,
-        header: &Header,
-        key: &ContentKey,
-        place: Place<'_>,
-    ) -> Result<Header, S3Error> {
-        let (place, binding) = (self.sealed_place(place)?, header.binding());
-        let bound = Bound { place, binding, has_sealed_metadata: false };
-        self.rewrap(&header.bound_to(key, &bound), key).await
-    }
-
     /// Returns the header of the same object at the same place, under the provider's newest key.
     ///
     /// # Errors

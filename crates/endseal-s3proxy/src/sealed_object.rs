@@ -86,6 +86,9 @@ pub(crate) struct SealedObject {
     pub(crate) opener: Option<Box<WholeOpener>>,
     /// True if the header in the metadata is missing or does not open, and its copy was used.
     pub(crate) is_by_copy: bool,
+    /// True if the rule of the bucket seals metadata: what the backend returns beside an object
+    /// that was opened by the copy of its header is not shown then.
+    seals_metadata: bool,
 }
 
 fn is_not_authentic(error: &S3Error) -> bool {
@@ -95,7 +98,12 @@ fn is_not_authentic(error: &S3Error) -> bool {
 /// Header, content key, opener of a whole object, and length of the content.
 type Found = (Header, ContentKey, Option<Box<WholeOpener>>, u64);
 
-fn sealed(found: Found, response: &HeaderMap, sealed_len: u64, is_by_copy: bool) -> Inspected {
+fn sealed(
+    found: Found,
+    response: &HeaderMap,
+    sealed_len: u64,
+    (is_by_copy, seals_metadata): (bool, bool),
+) -> Inspected {
     let (header, key, opener, content_len) = found;
     let entity_tag = headers::text(response, ETAG).map(str::to_owned);
     Inspected::Sealed(Box::new(SealedObject {
@@ -106,6 +114,7 @@ fn sealed(found: Found, response: &HeaderMap, sealed_len: u64, is_by_copy: bool)
         entity_tag,
         opener,
         is_by_copy,
+        seals_metadata,
     }))
 }
 
@@ -123,17 +132,18 @@ impl Proxy {
         response: &HeaderMap,
         sealed_len: u64,
     ) -> Result<Inspected, S3Error> {
+        let seals = self.rule(object_ref.bucket).seal_metadata;
         let value = response.get(headers::OBJECT_HEADER);
         if let Some(value) = value {
             let header = value.to_str().ok().and_then(|text| Header::parse(text).ok());
             match self.open(object_ref, header, sealed_len).await {
-                Ok(found) => return Ok(sealed(found, response, sealed_len, false)),
+                Ok(found) => return Ok(sealed(found, response, sealed_len, (false, seals))),
                 Err(error) if is_not_authentic(&error) => {}
                 Err(error) => return Err(error),
             }
         }
         match self.open_by_copy(object_ref, response, sealed_len).await {
-            Ok(Some(found)) => Ok(sealed(found, response, sealed_len, true)),
+            Ok(Some(found)) => Ok(sealed(found, response, sealed_len, (true, seals))),
             Ok(None) if value.is_none() => self.plain(object_ref),
             Err(error) if !is_not_authentic(&error) => Err(error),
             Err(_) if value.is_none() => {
@@ -189,7 +199,7 @@ impl Proxy {
         seen: &HeaderMap,
         sealed_len: u64,
     ) -> Result<Option<Found>, S3Error> {
-        if size::plaintext_len(sealed_len).is_none() {
+        if sealed_len < size::HEADER_COPY_LEN as u64 {
             return Ok(None);
         }
         let mut headers = HeaderMap::new();
@@ -203,6 +213,9 @@ impl Proxy {
             return Err(S3Error::bad_gateway("the backend returned a whole object for a range"));
         }
         let end = forward::read(response.into_body(), size::HEADER_COPY_LEN).await?;
+        if end.len() != size::HEADER_COPY_LEN {
+            return Err(S3Error::bad_gateway("the backend returned another range"));
+        }
         if !Header::has_copy(&end) {
             return Ok(None);
         }
@@ -357,7 +370,8 @@ impl SealedObject {
         seen: &HeaderMap,
         headers: &mut HeaderMap,
     ) -> Result<(), S3Error> {
-        if !self.header.has_sealed_metadata() {
+        let is_hidden = self.is_by_copy && self.seals_metadata;
+        if !(self.header.has_sealed_metadata() || is_hidden) {
             return Ok(());
         }
         let metadata = self.sealed_metadata(seen)?.unwrap_or_default();

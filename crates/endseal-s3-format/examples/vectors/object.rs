@@ -114,6 +114,12 @@ fn place_context(binding: u8) -> Vec<u8> {
     context("place", &[&[0][..], &place(binding, BUCKET, KEY)].concat())
 }
 
+/// Returns the tag that binds an object to its place.
+fn place_tag(binding: u8) -> [u8; 32] {
+    let source = KeySource::new(&key(&CONTENT_KEY));
+    hazmat::seal_keys(&source, &HEADER_SALT, &place_context(binding)).1
+}
+
 /// Returns the copy of a header at the end of an object.
 fn header_copy(header: &[u8]) -> Vec<u8> {
     let mut out = header.to_vec();
@@ -136,7 +142,7 @@ fn header(form: u8, binding: u8, plaintext_len: u64) -> Vec<u8> {
     };
     let source = KeySource::new(&key(&CONTENT_KEY));
     let (_, commitment) = hazmat::seal_keys(&source, &HEADER_SALT, &context);
-    let (_, place_tag) = hazmat::seal_keys(&source, &HEADER_SALT, &place_context(binding));
+    let place_tag = place_tag(binding);
     let wrapped = wrapped();
     [
         &[1, form, binding, 0][..],

@@ -62,7 +62,9 @@ fn every_flipped_byte_and_another_key_are_refused() {
 fn entries_that_are_not_canonical_are_refused() {
     let whole = Whole::new(5);
     let open = |plain: &[u8]| {
-        let sealed = seal_message(&whole.key, b"endseal/s3-object@v1 metadata", plain);
+        let tag = &base64_decode(&whole.header.encode())[68..100];
+        let context = [b"endseal/s3-object@v1 metadata", tag].concat();
+        let sealed = seal_message(&whole.key, &context, plain);
         user_metadata::open(&whole.header, &whole.key, &base64_encode(&sealed))
     };
     assert_eq!(open(b"\0\x01a\0\x01b"), Ok(metadata(&[("a", b"b")])));

@@ -4,7 +4,9 @@
 //! Both ways of copying require that the source and the destination still have the entity tag that
 //! was examined. An object that was written meanwhile is not replaced.
 
-use endseal_s3_format::{self as object, Header};
+use endseal_crypto::random::OsRandom;
+use endseal_s3_format::user_metadata::{self, CONTENT_HEADERS, UserMetadata};
+use endseal_s3_format::{self as object, ContentKey, Header};
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3_protocol::xml::{CompletedPart, Fields, read_tags, write_complete};
@@ -104,6 +106,29 @@ pub(super) fn beside(head: &HeaderMap, header: &Header) -> Result<HeaderMap, S3E
         out.append(name.clone(), value.clone());
     }
     headers::set_header(&mut out, header.encode(), user)?;
+    Ok(out)
+}
+
+/// Returns the headers of an object whose metadata are lost, with an empty set of sealed ones.
+///
+/// # Errors
+/// If the source of randomness fails.
+pub(super) fn without_metadata(
+    head: &HeaderMap,
+    header: &Header,
+    key: &ContentKey,
+) -> Result<HeaderMap, S3Error> {
+    let mut out = HeaderMap::new();
+    for (name, value) in &headers::returned(head) {
+        if is_beside(name) && !CONTENT_HEADERS.contains(&name.as_str()) {
+            out.append(name.clone(), value.clone());
+        }
+    }
+    let empty = UserMetadata::new();
+    let sealed = user_metadata::seal(header, key, &empty, &mut OsRandom);
+    let sealed = sealed.map_err(|_| S3Error::internal())?;
+    headers::insert(&mut out, headers::SEALED_METADATA, &sealed)?;
+    headers::set_header(&mut out, header.encode(), object::USER_METADATA.len() + sealed.len())?;
     Ok(out)
 }
 

@@ -5,10 +5,13 @@
 //! read. In a bucket with encrypted names the object is written under its encrypted name, and the
 //! old one is deleted afterwards.
 
+use core::future::poll_fn;
 use std::sync::Arc;
 
+use endseal_crypto::sha256::Digest as Sha256;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::{ChecksumKind, Digests};
+use endseal_s3_protocol::content::Pieces as _;
 use http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
@@ -21,7 +24,7 @@ use super::pages::versioning;
 use super::rewrap::Skip;
 use crate::context::Proxy;
 use crate::headers::{self, USER_METADATA};
-use crate::operations::{MAX_PUT, seal};
+use crate::operations::{MAX_PUT, open_range, seal};
 use crate::sealed_object::{Inspected, ObjectRef, object_len, pin};
 use crate::transfer::{Content, ContentSource};
 
@@ -38,6 +41,9 @@ pub struct Import {
     /// Also writes at a server that ignores `If-Match` of writes. The caller MUST make sure that no
     /// object is written meanwhile: a write during the import would be lost.
     pub unconditional: bool,
+    /// Goes on in a bucket that has sealed objects. Without this the bucket is left alone, because
+    /// an object that lost its metadata and its end cannot be told from plaintext.
+    pub resume: bool,
     /// Maximum number of objects that are processed at the same time.
     pub jobs: usize,
 }
@@ -47,7 +53,7 @@ impl Import {
     #[must_use]
     pub const fn new(bucket: String) -> Self {
         let prefix = String::new();
-        Self { bucket, prefix, dry_run: false, unconditional: false, jobs: 4 }
+        Self { bucket, prefix, dry_run: false, unconditional: false, resume: false, jobs: 4 }
     }
 }
 
@@ -119,12 +125,15 @@ impl ImportReport {
 pub const WRITES_UNCONDITIONAL: &str =
     "the server ignores If-Match on writes: an object that is written meanwhile could be lost";
 
+/// Message of the fault for a bucket that has sealed objects.
+pub const HAS_SEALED: &str = "the bucket has sealed objects";
+
 /// Seals all objects of a bucket that are not sealed. `on` gets the key and the result of each
 /// object. Must be called in a tokio runtime. The bucket's rule need not allow plaintext.
 ///
 /// # Errors
-/// The fault if the bucket cannot be listed to its end, or the server ignores conditions and
-/// `unconditional` is not set.
+/// The fault if the bucket cannot be listed to its end, the server ignores conditions and
+/// `unconditional` is not set, or the bucket has sealed objects and `resume` is not set.
 pub async fn import(
     proxy: &Arc<Proxy>,
     options: &Import,
@@ -137,6 +146,13 @@ pub async fn import(
     let is_conditional = dry_run || heeds_conditions(proxy, bucket, TriedWrite::Put).await?;
     if !is_conditional && !options.unconditional {
         return Err(Fault::new(WRITES_UNCONDITIONAL));
+    }
+    if !dry_run && !options.resume {
+        let look = Import { dry_run: true, ..options.clone() };
+        let found = Box::pin(import(proxy, &look, |_, _| {})).await?;
+        if found.present > 0 {
+            return Err(Fault::new(HAS_SEALED));
+        }
     }
     let prefix: Arc<str> = options.prefix.as_str().into();
     let work = |proxy: Arc<Proxy>, object: ListedObject| {
@@ -192,6 +208,9 @@ impl Job<'_> {
         };
         let len = object_len(&head)?;
         match proxy.examine(&from, head.headers(), len).await {
+            Ok(Inspected::Sealed(_)) if from.is_stored => {
+                return Ok(Imported::Skipped(Skip::PlainName));
+            }
             Ok(Inspected::Sealed(_)) => return Ok(Imported::Present),
             Ok(Inspected::Plain) => {}
             Err(error) if error == S3Error::plaintext() => {}
@@ -209,6 +228,9 @@ impl Job<'_> {
         match self.seal(&from, head.headers(), len).await {
             Ok(()) => Ok(Imported::Sealed(len)),
             Err(fault) => match fault.status() {
+                StatusCode::PRECONDITION_FAILED if from.is_stored => {
+                    self.finish_renaming(&from, head.headers(), len).await
+                }
                 StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT => Ok(Imported::Changed),
                 StatusCode::NOT_FOUND => Ok(Imported::Gone),
                 _ if fault.code() == S3Error::metadata_too_large().code() => {
@@ -245,14 +267,69 @@ impl Job<'_> {
         let body = ContentSource::Backend(Box::new(response.into_body()));
         let content = Content::plain(body, len, stated_digests(head));
         seal(proxy, &self.object_ref(false), headers, content).await?;
-        if is_renamed {
-            let mut pinned = HeaderMap::new();
-            if self.is_conditional {
-                pin(&mut pinned, head)?;
-            }
-            ask(proxy, &Method::DELETE, &from.target(), pinned).await?;
+        if is_renamed { self.delete_old(from, head).await } else { Ok(()) }
+    }
+
+    /// Ends what an interrupted run began: the object is there under its encrypted name. The old
+    /// one is deleted if the content is the same.
+    async fn finish_renaming(
+        &self,
+        from: &ObjectRef<'_>,
+        head: &HeaderMap,
+        len: u64,
+    ) -> Result<Imported, Fault> {
+        let proxy = self.proxy;
+        let to = self.object_ref(false);
+        let there = ask(proxy, &Method::HEAD, &to.target(), HeaderMap::new()).await?;
+        let sealed_len = object_len(&there)?;
+        let Inspected::Sealed(object) = proxy.examine(&to, there.headers(), sealed_len).await?
+        else {
+            return Ok(Imported::Skipped(Skip::NameTaken));
+        };
+        if object.content_len != len {
+            return Ok(Imported::Skipped(Skip::NameTaken));
         }
-        Ok(())
+        let record = match object.is_multipart() {
+            true => Some(proxy.record(&to, &object).await?),
+            false => None,
+        };
+        let mut opened = open_range(proxy, &to, None, &object, record.as_ref(), 0..len).await?;
+        let mut sealed_digest = Sha256::new();
+        while let Some(piece) = poll_fn(|cx| opened.poll_piece(cx)).await {
+            sealed_digest.update(&piece?);
+        }
+        let mut pinned = HeaderMap::new();
+        pin(&mut pinned, head)?;
+        let response = ask(proxy, &Method::GET, &from.target(), pinned).await?;
+        let mut old = ContentSource::Backend(Box::new(response.into_body()));
+        let mut old_digest = Sha256::new();
+        while let Some(piece) = poll_fn(|cx| old.poll_piece(cx)).await {
+            old_digest.update(&piece?);
+        }
+        if sealed_digest.finish() != old_digest.finish() {
+            return Ok(Imported::Skipped(Skip::NameTaken));
+        }
+        self.delete_old(from, head).await?;
+        Ok(Imported::Sealed(len))
+    }
+
+    /// Deletes the object under its plain name, if it is still the one that was sealed.
+    async fn delete_old(&self, from: &ObjectRef<'_>, head: &HeaderMap) -> Result<(), Fault> {
+        let proxy = self.proxy;
+        // Some servers ignore the condition of a deletion.
+        let now = ask(proxy, &Method::HEAD, &from.target(), HeaderMap::new()).await?;
+        if headers::text(now.headers(), ETAG) != headers::text(head, ETAG) {
+            return Err(S3Error::precondition_failed().into());
+        }
+        let mut pinned = HeaderMap::new();
+        pin(&mut pinned, head)?;
+        match ask(proxy, &Method::DELETE, &from.target(), pinned).await {
+            Err(fault) if fault.status() == StatusCode::NOT_IMPLEMENTED => {
+                ask(proxy, &Method::DELETE, &from.target(), HeaderMap::new()).await?;
+                Ok(())
+            }
+            answer => answer.map(drop),
+        }
     }
 }
 

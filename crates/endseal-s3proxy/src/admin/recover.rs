@@ -4,12 +4,13 @@
 //! The copy of the header at the end of each object is enough, together with the key provider. A
 //! file is written beside its place first, and gets its name when all of it is authentic.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, DirEntry, File, FileType, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_kms::{KeyId, KeyProvider, ProviderError};
 use endseal_s3_format::{
     AuthenticationFailed, ContentKey, Form, Header, Place, RESERVED_PREFIX, RangePlan, Record,
@@ -25,8 +26,8 @@ use crate::start::{StartError, provider};
 /// Length of the buffer for sealed bytes.
 const BUFFER: usize = 256 * 1024;
 
-/// Name of a file that is being written, beside its place.
-const UNFINISHED: &str = ".endseal-recover.tmp";
+/// Begins the name of a file that is being written, beside its place. A random number follows.
+const UNFINISHED: &str = ".endseal-recover-";
 
 /// Options of [`recover()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct Recover {
 pub enum Recovered {
     /// The content was written. The value is its length in bytes.
     Written(u64),
-    /// There is a file already, and it was left alone.
+    /// There is a file already, as long as the content, and it was left alone.
     Present,
     /// The object is not sealed.
     Plaintext,
@@ -120,44 +121,58 @@ pub async fn recover(
 ) -> Result<RecoverReport, StartError> {
     let run = Run { provider: provider(keys)?, rule, options };
     let mut report = RecoverReport::default();
-    make_folder(&options.to).map_err(|error| StartError::of_file(&options.to, error))?;
-    let mut folders = vec![options.from.clone()];
+    let of_file = |path: &Path, error: io::Error| StartError::of_file(path, error);
+    make_folder(&options.to).map_err(|error| of_file(&options.to, error))?;
+    let real = |path: &Path| fs::canonicalize(path).map_err(|error| of_file(path, error));
+    let (from, to) = (real(&options.from)?, real(&options.to)?);
+    if to.starts_with(&from) || from.starts_with(&to) {
+        let why = "is the folder of the copy, or one of the two lies in the other";
+        return Err(StartError::of_file(&options.to, why));
+    }
+    let mut folders = vec![from.clone()];
     while let Some(folder) = folders.pop() {
-        let entries = sorted(&folder).map_err(|error| StartError::of_file(&folder, error))?;
-        for (path, is_folder) in entries {
-            let stored = path.strip_prefix(&options.from).ok().and_then(Path::to_str);
+        let mut tell = |name: &str, outcome: Recovered| {
+            report.count(&outcome);
+            on(name, &outcome);
+        };
+        let below = |path: &Path| {
+            let path = path.strip_prefix(&from).unwrap_or(path);
+            path.to_string_lossy().into_owned()
+        };
+        let entries = match sorted(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                tell(&below(&folder), failed(&error.to_string()));
+                continue;
+            }
+        };
+        for (path, kind) in entries {
+            let stored = path.strip_prefix(&from).ok().and_then(Path::to_str);
             if stored.is_some_and(|stored| stored == RESERVED_PREFIX.trim_end_matches('/')) {
                 continue;
             }
-            if is_folder {
-                folders.push(path);
-                continue;
+            match stored {
+                _ if kind.is_dir() => folders.push(path),
+                Some(stored) if kind.is_file() => {
+                    let (key, outcome) = run.object(&path, stored).await;
+                    tell(&key, outcome);
+                }
+                Some(stored) => tell(stored, failed("it is no file, but a link or a device")),
+                None => tell(&below(&path), failed("its name is not UTF-8")),
             }
-            let Some(stored) = stored else {
-                let outcome = Recovered::Failed(Fault::new("its name is not UTF-8"));
-                report.count(&outcome);
-                on(&path.to_string_lossy(), &outcome);
-                continue;
-            };
-            let (key, outcome) = run.object(&path, stored).await;
-            report.count(&outcome);
-            on(&key, &outcome);
         }
     }
     Ok(report)
 }
 
-/// Returns the files and folders in a folder, without symbolic links, in the order of their names.
-fn sorted(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
-    let mut entries = Vec::new();
-    for entry in fs::read_dir(folder)? {
+/// Returns the entries of a folder in the order of their names.
+fn sorted(folder: &Path) -> io::Result<Vec<(PathBuf, FileType)>> {
+    let entry = |entry: io::Result<DirEntry>| {
         let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() || kind.is_file() {
-            entries.push((entry.path(), kind.is_dir()));
-        }
-    }
-    entries.sort_unstable();
+        Ok((entry.path(), entry.file_type()?))
+    };
+    let mut entries = fs::read_dir(folder)?.map(entry).collect::<io::Result<Vec<_>>>()?;
+    entries.sort_unstable_by(|one, other| one.0.cmp(&other.0));
     Ok(entries)
 }
 
@@ -219,21 +234,23 @@ impl Run<'_> {
         let Some(target) = below(&self.options.to, key) else {
             return Ok(failed("its key is no path of a file"));
         };
-        if target.symlink_metadata().is_ok() {
-            return Ok(Recovered::Present);
+        if let Ok(there) = target.symlink_metadata() {
+            return Ok(match there.is_file() && there.len() == content_len {
+                true => Recovered::Present,
+                false => failed("something else is in the place of its file"),
+            });
         }
         let folder = target.parent().unwrap_or(&self.options.to);
         make_folder(folder)?;
-        let unfinished = folder.join(UNFINISHED);
-        // An earlier run may have been killed here.
-        let _ = fs::remove_file(&unfinished);
+        let mut random = [0; 8];
+        OsRandom.fill(&mut random).map_err(|_| io::Error::other("no randomness"))?;
+        let unfinished = folder.join(format!("{UNFINISHED}{:016x}", u64::from_be_bytes(random)));
         let out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
         let object = Object { header: &header, key: &content_key, content_len, sealed_len };
         let written = object.write(&mut file, out);
-        let written = written.and_then(|()| Ok(fs::rename(&unfinished, &target)?));
-        if written.is_err() {
-            let _ = fs::remove_file(&unfinished);
-        }
+        // A link never replaces a file that another process has made meanwhile.
+        let written = written.and_then(|()| Ok(fs::hard_link(&unfinished, &target)?));
+        let _ = fs::remove_file(&unfinished);
         written?;
         File::open(folder)?.sync_all()?;
         Ok(Recovered::Written(content_len))

@@ -19,13 +19,14 @@ use http::{HeaderMap, Method, StatusCode};
 
 use super::ask::ask;
 use super::conditional::{TriedWrite, heeds_conditions};
-use super::copy::{Copied, Examined, NoCopy, beside};
+use super::copy::{Copied, Examined, NoCopy, beside, without_metadata};
 use super::fault::Fault;
 use super::objects::{self, ListedObject};
 use super::pages::{buckets, versioning};
 use super::unfinished;
 use crate::context::Proxy;
 use crate::headers;
+use crate::names::is_reserved;
 use crate::sealed_object::{Inspected, ObjectRef, object_len};
 
 /// Options of [`rewrap()`].
@@ -112,6 +113,10 @@ pub enum Skip {
     Tags,
     /// The object is too long to be written in one request.
     TooLarge,
+    /// The object was sealed before names were encrypted, and clients cannot name it.
+    PlainName,
+    /// There is another object under the encrypted name.
+    NameTaken,
 }
 
 impl Skip {
@@ -121,6 +126,8 @@ impl Skip {
         match self {
             Self::HiddenMetadata => "the server hides metadata, which a copy would lose",
             Self::NoRoom => "its metadata leave no room for the longer header",
+            Self::PlainName => "it was sealed before names were encrypted: no client finds it",
+            Self::NameTaken => "another object has its encrypted name",
             Self::TooLarge => "it is longer than 5 GiB: copy it through the proxy",
             Self::Tags => "its tags may not be read, and a copy in parts would lose them",
         }
@@ -285,6 +292,17 @@ impl Run<'_> {
             return Err(Fault::new(NO_CONDITIONS));
         }
         let wanted = self.options.prefix.as_str();
+        // Before the objects: an upload that is completed meanwhile is among those.
+        let unfinished = match self.options.missing_only {
+            true => Vec::new(),
+            false => unfinished::under_older_keys(self.proxy, bucket, self.sample).await?,
+        };
+        for key in &unfinished {
+            if key.starts_with(wanted) || is_reserved(key) {
+                report.unfinished += 1;
+                on(RewrapEvent::Unfinished { bucket, key });
+            }
+        }
         let (options, sample) = (self.options.clone(), Arc::clone(self.sample));
         let work = |proxy: Arc<Proxy>, object: ListedObject| {
             let (options, sample) = (options.clone(), Arc::clone(&sample));
@@ -296,15 +314,6 @@ impl Run<'_> {
             on(RewrapEvent::Object { bucket, key, outcome: &outcome });
         })
         .await?;
-        if self.options.missing_only {
-            return Ok(());
-        }
-        for key in unfinished::under_older_keys(self.proxy, bucket, self.sample).await? {
-            if key.starts_with(wanted) {
-                report.unfinished += 1;
-                on(RewrapEvent::Unfinished { bucket, key: &key });
-            }
-        }
         Ok(())
     }
 }
@@ -345,27 +354,33 @@ impl Job {
             Err(error) if error == S3Error::plaintext() => return Ok(Outcome::Plaintext),
             Err(error) => return Err(error.into()),
         };
-        if self.options.missing_only && !object.is_by_copy {
+        // Metadata that are sealed and lost make the object unreadable.
+        let metadata_lost = match object.sealed_metadata(head.headers()) {
+            Ok(metadata) => object.is_by_copy && metadata.is_none(),
+            Err(_) => true,
+        };
+        if self.options.missing_only && !object.is_by_copy && !metadata_lost {
             return Ok(Outcome::Newest);
         }
         if head.headers().contains_key("x-amz-missing-meta") {
             return Ok(Outcome::Skipped(Skip::HiddenMetadata));
         }
-        let is_restored = object.is_by_copy;
+        let is_restored = object.is_by_copy || metadata_lost;
         if self.options.dry_run {
             return Ok(Outcome::Rewrapped { is_retagged: false, is_restored });
         }
         let old = object.entity_tag.as_deref();
         let old = old.ok_or_else(|| Fault::new("the server returned no entity tag"))?;
-        let metadata_lost = is_restored && object.sealed_metadata(head.headers())?.is_none();
-        let header = match metadata_lost {
-            true => {
-                let place = object_ref.place()?;
-                proxy.header_without_metadata(&object.header, &object.key, place).await?
-            }
+        let header = match metadata_lost && self.options.missing_only {
+            true => proxy.header_for(&object.header, &object.key, object_ref.place()?).await?,
             false => proxy.rewrap(&object.header, &object.key).await?,
         };
-        let headers = match beside(head.headers(), &header) {
+        let repeated = match metadata_lost && header.has_sealed_metadata() {
+            // What stands beside the object is the backend's word.
+            true => without_metadata(head.headers(), &header, &object.key),
+            false => beside(head.headers(), &header),
+        };
+        let headers = match repeated {
             Ok(headers) => headers,
             Err(error) if error.code() == S3Error::metadata_too_large().code() => {
                 return Ok(Outcome::Skipped(Skip::NoRoom));

@@ -118,13 +118,30 @@ pub(super) async fn copy_object(
             }
         }
         Inspected::Plain if proxy.rule(to.bucket).plaintext == Plaintext::Allow => {
+            headers::check_user_metadata(&call.headers)?;
             let mut headers = headers::forwarded(&call.headers);
             conditions::to_backend(&mut headers);
             name_source(proxy, &source, &mut headers)?;
-            let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
+            pin_source(&mut headers, head.headers())?;
+            let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await;
+            let response = response.map_err(|error| match conditions::are_any(&call.headers) {
+                true => error,
+                false => changed_if_pinned(error),
+            })?;
             rewrite_answer(response, ResultChange::default()).await
         }
         Inspected::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
+    }
+}
+
+/// Makes a copy conditional on the source that was examined: it must not be sealed meanwhile.
+///
+/// # Errors
+/// `BadGateway` if the tag of the response is no header.
+pub(super) fn pin_source(headers: &mut HeaderMap, seen: &HeaderMap) -> Result<(), S3Error> {
+    match headers::text(seen, ETAG) {
+        Some(tag) => headers::insert(headers, "x-amz-copy-source-if-match", tag),
+        None => Ok(()),
     }
 }
 

@@ -31,7 +31,7 @@ fn renew(current: &Current, running: &Config, config: &Config) -> Result<(), Str
         ("listen", config.listen == running.listen),
         ("metrics.listen", config.metrics == running.metrics),
         ("limits.connections", new.connections == old.connections),
-        ("limits.connections_per_peer", new.connections_per_peer() == old.connections_per_peer()),
+        ("limits.connections_per_peer", new.connections_per_peer == old.connections_per_peer),
         ("limits.drain", new.drain == old.drain),
     ] {
         if !is_same {

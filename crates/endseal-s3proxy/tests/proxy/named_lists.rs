@@ -392,6 +392,22 @@ async fn only_the_folders_of_a_page_are_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_backend_that_lists_a_folder_in_itself_is_not_followed() {
+    let named = Named::before(World::with_page_size(PAGE), Plaintext::Forbid).await;
+    let server = OddServer::start(&named.world, Oddity::ListsFoldersInThemselves).await;
+    let mut config = self::named(&named.world, Plaintext::Forbid);
+    config.backend.url = format!("http://{}", server.address);
+    let front = serve(&config).await;
+    for number in 0..45 {
+        named.front.client.put(&at(&format!("f/k{number:02}")), b"x").await.expect(200);
+    }
+    let list = front.client.ask("GET", "/bucket?prefix=f/").await.expect(200);
+    assert_eq!(list.elements("Key").len(), 45);
+    let count = server.targets.lock().unwrap().len();
+    assert!(count < 20, "{count}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_backend_learns_no_marker_and_no_token() {
     let named = Named::before(World::with_page_size(PAGE), Plaintext::Forbid).await;
     let server = OddServer::start(&named.world, Oddity::ListsWholeKeys).await;

@@ -41,6 +41,8 @@ pub(crate) enum Oddity {
     HasTags,
     /// The root elements of all documents have other names.
     RenamesRoots,
+    /// A folder is listed in itself.
+    ListsFoldersInThemselves,
     /// Every response states the stored length, has a hop-by-hop header, and lists the request's
     /// headers.
     TellsHeaders,
@@ -153,10 +155,14 @@ impl Shared {
         }
         let mut answer = self.ask(&request).await;
         let path = request.target.split('?').next().unwrap();
+        let prefix = request.target.split("prefix=").nth(1).unwrap_or_default();
+        let prefix = prefix.split('&').next().unwrap().replace("%2F", "/");
         if self.oddity == Oddity::ListsWholeKeys && request.target.contains("?uploads") {
-            let prefix = request.target.split("prefix=").nth(1).unwrap_or_default();
-            let prefix = prefix.split('&').next().unwrap().replace("%2F", "/");
             answer.keep_uploads(&prefix);
+        }
+        let is_by_folder = request.target.contains("delimiter=");
+        if self.oddity == Oddity::ListsFoldersInThemselves && is_by_folder {
+            answer.add_folder(&prefix);
         }
         if self.oddity == Oddity::TellsTags && answer.status == 412 {
             let there = self.backend.ask("HEAD", path).await.expect(200);
@@ -248,6 +254,15 @@ impl Shared {
 }
 
 impl Answer {
+    /// Adds a common prefix to a list.
+    fn add_folder(&mut self, prefix: &str) {
+        let end = "</ListBucketResult>";
+        let folder = format!("<CommonPrefixes><Prefix>{prefix}</Prefix></CommonPrefixes>{end}");
+        let text = self.text().replace(end, &folder);
+        self.headers.insert("content-length", text.len().into());
+        self.body = text.into_bytes();
+    }
+
     /// Removes the uploads that have another key.
     fn keep_uploads(&mut self, key: &str) {
         let key = format!("<Key>{key}</Key>");

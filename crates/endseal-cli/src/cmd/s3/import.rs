@@ -17,10 +17,10 @@ use crate::progress::Progress;
 ///
 /// Each object is read from the server, sealed and written in its own place, with its metadata,
 /// content headers, tags and storage class. Objects that are written meanwhile stay as they were
-/// written. The command can be interrupted and run again: sealed objects are left alone. In the end
-/// all of it is read and verified. Clients see new entity tags and dates. Older versions stay
-/// plaintext, and access control lists of single objects are lost. Objects above 5 GiB must be
-/// copied through the proxy. The exit code is 1 if something is left to do.
+/// written. The command can be interrupted and run again with --resume: sealed objects are left
+/// alone. In the end all of it is read and verified. Clients see new entity tags and dates. Older
+/// versions stay plaintext, and access control lists of single objects are lost. Objects above 5
+/// GiB must be copied through the proxy. The exit code is 1 if something is left to do.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Bucket with the objects
@@ -40,6 +40,12 @@ pub(crate) struct Args {
     /// At such a server, a write of a client at the moment of an import is lost.
     #[arg(long)]
     no_writers: bool,
+    /// Go on in a bucket that has sealed objects, as after a break
+    ///
+    /// An object that lost its metadata and its end looks like plaintext, and would be sealed as it
+    /// is: look at what endseal s3 scrub says first.
+    #[arg(long)]
+    resume: bool,
     /// Only count the objects and their bytes
     #[arg(long)]
     dry_run: bool,
@@ -51,6 +57,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     options.prefix.clone_from(&args.prefix);
     options.jobs = usize::from(args.jobs);
     options.unconditional = args.no_writers;
+    options.resume = args.resume;
     options.dry_run = args.dry_run;
     let mut problems = Problems::default();
     let mut progress = Progress::of_objects(ctx, "sealing");
@@ -71,7 +78,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         if fault.message() == admin::WRITES_UNCONDITIONAL {
             ctx.note(UNCONDITIONAL);
         }
-        Failure::new(Kind::Environment, "not all of the bucket was looked at").because(&fault)
+        let failure =
+            Failure::new(Kind::Environment, "not all of the bucket was sealed").because(&fault);
+        match fault.message() == admin::HAS_SEALED {
+            true => failure.hint("after a break, run again with --resume"),
+            false => failure,
+        }
     })?;
     if report.has_versions {
         ctx.note(&format!("{} has versions: the older ones stay plaintext", args.bucket));
@@ -104,6 +116,10 @@ fn verified(
             let place = (bucket, Some(key));
             match outcome {
                 Scrubbed::NotAuthentic => problems.tell(ctx, place, &"is not authentic"),
+                Scrubbed::Unsealed => problems.tell(ctx, place, &"is not sealed"),
+                Scrubbed::HeaderMissing => {
+                    problems.tell(ctx, place, &"lost its header: endseal s3 recover restores it");
+                }
                 Scrubbed::Failed(fault) => problems.tell(ctx, place, fault),
                 _ => {}
             }
@@ -129,7 +145,8 @@ fn outcome(
     let (objects, length) = (plural(*sealed, "object"), plural(*bytes, "byte"));
     let mut text = format!("{objects}, {length} {will}; {present} sealed before\n");
     if args.dry_run {
-        let requests = 3 * sealed + present;
+        // Headers, tags, content, a write, and the verification.
+        let requests = 6 * sealed + 3 * present;
         text.push_str(&format!("this takes about {} to the server\n", plural(requests, "request")));
     }
     for (count, what, remedy) in [

@@ -6,7 +6,7 @@ use endseal_s3proxy::Glob;
 use endseal_s3proxy::admin::{
     self, Recover, RecoverReport, Recovered, Rewrap, RewrapEvent, RewrapReport,
 };
-use endseal_s3proxy::bucket::{Binding, BucketNames, BucketRule};
+use endseal_s3proxy::bucket::{BucketNames, BucketRule};
 use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::name_secret::NameSecretFile;
 use tokio::runtime::Builder;
@@ -47,9 +47,10 @@ pub(crate) struct Args {
     /// Bucket; with COPY, the name under which its objects were written
     #[arg(long)]
     bucket: Option<String>,
-    /// With COPY, also open objects that were written under another name
+    /// With COPY, also open objects that are not bound to their names
     ///
-    /// Copies that the server made are such objects. Someone who could change the copy may have
+    /// Copies that the server made are such objects, and those of buckets with a weaker binding.
+    /// Someone who could change the copy may have
     /// exchanged them.
     #[arg(long, requires = "copy")]
     moved: bool,
@@ -123,15 +124,16 @@ fn restore(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if *plaintext + left > 0 {
         text.push_str(&format!("not sealed: {plaintext}; not restored: {left}\n"));
     }
+    let is_complete = report.is_complete() && *plaintext == 0;
     let json = json::object([
-        ("complete", Value::from(report.is_complete())),
+        ("complete", Value::from(is_complete)),
         ("restored", Value::from(*restored)),
         ("present", Value::from(*newest)),
         ("plaintext", Value::from(*plaintext)),
         ("failed", Value::from(left)),
         ("problems", problems.json()),
     ]);
-    Ok(Outcome { refused: !report.is_complete(), ..Outcome::new(text, json) })
+    Ok(Outcome { refused: !is_complete, ..Outcome::new(text, json) })
 }
 
 /// Returns the keys, and the rule of the bucket: those of a configuration, or of a ring alone.
@@ -146,7 +148,6 @@ fn keys_and_rule(
         return Ok((config.keys, config.buckets.rule(&options.bucket).clone()));
     };
     let mut rule = BucketRule::new(Glob::new(&options.bucket));
-    rule.binding = Binding::None;
     if let Some(path) = &args.name_secret {
         let secret = NameSecretFile::at(path).load().map_err(|error| {
             let what = format!("cannot read {}", path.display());
@@ -173,7 +174,11 @@ fn open_copy(args: &Args, options: &Recover, ctx: &mut Ctx) -> Result<Outcome, F
         match outcome {
             Recovered::Plaintext => problems.tell(ctx, place, &"is not sealed"),
             Recovered::Moved => {
-                problems.tell(ctx, place, &"was written under another name; --moved opens it");
+                problems.tell(
+                    ctx,
+                    place,
+                    &"was written under another name, or is bound to none; --moved opens it",
+                );
             }
             Recovered::NotAuthentic => problems.tell(ctx, place, &"is not authentic"),
             Recovered::Failed(fault) => problems.tell(ctx, place, &fault.message()),
@@ -181,8 +186,9 @@ fn open_copy(args: &Args, options: &Recover, ctx: &mut Ctx) -> Result<Outcome, F
         }
     }));
     drop(progress);
-    let report = report
-        .map_err(|error| Failure::new(Kind::Environment, "nothing was opened").because(&error))?;
+    let report = report.map_err(|error| {
+        Failure::new(Kind::Environment, "not all of the copy was looked at").because(&error)
+    })?;
     let RecoverReport { written, bytes, present, plaintext, .. } = &report;
     let RecoverReport { moved, not_authentic, failed, .. } = &report;
     let mut text = format!("written: {}, {}\n", plural(*written, "file"), plural(*bytes, "byte"));

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{
-    METADATA_SALT, base64, context, flipped, header, record_head, salted, vector, whole_object,
+    METADATA_SALT, base64, context, flipped, header, place_tag, record_head, salted, vector,
+    whole_object,
 };
 
 fn fields(entries: &[(&str, &[u8])]) -> Vec<u8> {
@@ -16,7 +17,7 @@ fn fields(entries: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 fn sealed(plain: &[u8]) -> Vec<u8> {
-    salted(&METADATA_SALT, &context("metadata", &[]), plain)
+    salted(&METADATA_SALT, &context("metadata", &place_tag(2)), plain)
 }
 
 pub(super) fn write(dir: &Path) {
@@ -46,6 +47,12 @@ pub(super) fn write(dir: &Path) {
         ("metadata-line", "a line break in a value", sealed(&fields(&[("a", b"\n")]))),
         ("metadata-half", "a name without a value", sealed(b"\0\x01a")),
         ("metadata-value-cut", "a value cut", sealed(b"\0\x01a\0\x02v")),
+        ("metadata-place", "of another place", {
+            salted(&METADATA_SALT, &context("metadata", &place_tag(1)), &fields(&[("a", b"")]))
+        }),
+        ("metadata-no-place", "of no place", {
+            salted(&METADATA_SALT, &context("metadata", &[]), &fields(&[("a", b"")]))
+        }),
         ("metadata-context", "sealed as a body", {
             salted(&METADATA_SALT, &context("body", &[1]), &fields(&[("a", b"")]))
         }),

@@ -150,7 +150,8 @@ impl BackendList<'_> {
             let add = |key: String, entry: ListEntry| {
                 if entry.kind != EntryKind::CommonPrefix {
                     selection.add(&key, entry);
-                } else if selection.can_have(&key) {
+                } else if key.len() > folder.len() && selection.can_have(&key) {
+                    // A faulty server that lists a folder in itself does not keep this going.
                     inner.push(key);
                 }
             };

@@ -19,7 +19,7 @@ use crate::content_checksum::kept;
 use crate::context::{Proxy, RequestContext};
 use crate::forward::{expect_etag, late_error, read, with_document, without_body};
 use crate::headers;
-use crate::operations::copy_object::{Source, name_source, not_there};
+use crate::operations::copy_object::{Source, name_source, not_there, pin_source};
 use crate::operations::get_object::open_range;
 use crate::operations::{conditions, content, pass_through, put_object};
 use crate::sealed_object::{Inspected, ObjectRef, changed_if_pinned, object_len, pin};
@@ -97,8 +97,9 @@ pub(in crate::operations) async fn upload_part_copy(
         let mut headers = headers::forwarded(&call.headers);
         conditions::to_backend(&mut headers);
         name_source(proxy, &source, &mut headers)?;
-        let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-        return copied(response).await;
+        pin_source(&mut headers, head.headers())?;
+        let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await;
+        return copied(response.map_err(changed_if_pinned)?).await;
     }
     let content_len = match &found {
         Inspected::Sealed(object) => object.content_len,
