@@ -78,6 +78,12 @@ impl<S: Pieces> Content<S> {
         Self { chunks: Some(Box::new(chunks)), ..Self::plain(source, len, digests) }
     }
 
+    /// The source of the content.
+    #[must_use]
+    pub const fn source(&self) -> &S {
+        &self.source
+    }
+
     /// Length of the content that has not been taken yet; at first, of all of it.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a length in a header, not a collection's")]

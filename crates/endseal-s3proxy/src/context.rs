@@ -24,6 +24,8 @@ use crate::upstream;
 #[allow(missing_debug_implementations, reason = "it holds secret access keys")]
 pub struct Proxy {
     pub(crate) backend: upstream::Client,
+    /// The same server, for requests that are made while the response to another one is held.
+    pub(crate) beside: upstream::Client,
     pub(crate) provider: Arc<dyn KeyProvider>,
     pub(crate) buckets: Buckets,
     pub(crate) metrics: Arc<Metrics>,
@@ -68,6 +70,7 @@ impl Proxy {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let start = since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
         Self {
+            beside: backend.beside(),
             backend,
             provider,
             buckets: config.buckets.clone(),

@@ -24,6 +24,7 @@ use crate::context::Proxy;
 use crate::credentials::BackendSigner;
 use crate::headers;
 use crate::names;
+use crate::transfer::{Content, ContentSource};
 use crate::upstream::{Body, ClientError, ResponseBody, broken};
 
 const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
@@ -45,6 +46,21 @@ impl Proxy {
         body: Body,
         hash: PayloadHash,
     ) -> Result<Response<ResponseBody>, S3Error> {
+        self.send_by(Connections::First, signer, (method, target), headers, (body, hash)).await
+    }
+
+    /// Like [`send`](Self::send), over these connections.
+    ///
+    /// # Errors
+    /// The same errors as [`send`](Self::send).
+    pub(crate) async fn send_by(
+        &self,
+        connections: Connections,
+        signer: &BackendSigner,
+        (method, target): (&Method, &Target),
+        headers: HeaderMap,
+        (body, hash): (Body, PayloadHash),
+    ) -> Result<Response<ResponseBody>, S3Error> {
         let verdict = Verdict::of(method, target, &headers);
         let stored = self.stored(target)?;
         let query = stored.query().encode();
@@ -57,8 +73,12 @@ impl Proxy {
             names::seal_headers(names, &mut headers)?;
         }
         let current = signer.current().await?;
-        let mut response =
-            self.send_signed(&current, method, path_and_query, headers, body, hash).await?;
+        let request = self.signed(&current, (method, path_and_query), headers, (body, hash))?;
+        let client = match connections {
+            Connections::First => &self.backend,
+            Connections::Second => &self.beside,
+        };
+        let mut response = client.send(request).await.map_err(client_error)?;
         if let Some(names) = &names {
             names::open_headers(names, response.headers_mut());
         }
@@ -87,22 +107,32 @@ impl Proxy {
         self.send(signer, method, target, headers, Body::empty(), PayloadHash::Unsigned).await
     }
 
-    /// Signs a request for a path at the backend and sends it.
-    async fn send_signed(
+    /// Sends a request without a body while the response to another one is held.
+    ///
+    /// # Errors
+    /// The same errors as [`send`](Self::send).
+    pub(crate) async fn ask_beside(
+        &self,
+        signer: &BackendSigner,
+        method: &Method,
+        target: &Target,
+        headers: HeaderMap,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        let content = (Body::empty(), PayloadHash::Unsigned);
+        self.send_by(Connections::Second, signer, (method, target), headers, content).await
+    }
+
+    /// Returns a signed request for a path at the backend.
+    fn signed(
         &self,
         signer: &Signer,
-        method: &Method,
-        path_and_query: String,
+        (method, path_and_query): (&Method, String),
         mut headers: HeaderMap,
-        body: Body,
-        hash: PayloadHash,
-    ) -> Result<Response<ResponseBody>, S3Error> {
-        let uri = self
-            .backend
-            .target()
-            .request_target(path_and_query)
-            .map_err(|_| S3Error::invalid_uri())?;
-        let host = HeaderValue::from_str(self.backend.target().authority());
+        (body, hash): (Body, PayloadHash),
+    ) -> Result<Request<Body>, S3Error> {
+        let target = self.backend.target();
+        let uri = target.request_target(path_and_query).map_err(|_| S3Error::invalid_uri())?;
+        let host = HeaderValue::from_str(target.authority());
         headers.insert(HOST, host.map_err(|_| S3Error::internal())?);
         signer
             .sign(method.as_str(), uri.path(), uri.query(), &mut headers, hash, SystemTime::now())
@@ -111,7 +141,27 @@ impl Proxy {
         *request.method_mut() = method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        self.backend.send(request).await.map_err(client_error)
+        Ok(request)
+    }
+}
+
+/// Connections over which a request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connections {
+    /// The first ones of an operation, which are waited for while nothing is held.
+    First,
+    /// Those for requests that are made while the response to another one is held. Over them no
+    /// response is held while another request is made.
+    Second,
+}
+
+impl Connections {
+    /// Returns the connections for an upload of this content, which may be a response itself.
+    pub(crate) fn of(content: &Content) -> Self {
+        match content.source() {
+            ContentSource::Backend(_) | ContentSource::Opened(_) => Self::Second,
+            ContentSource::RequestBody(_) | ContentSource::Form(_) => Self::First,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use endseal_s3_format::{
     ContentKey, Form, Header, Place, Record, WholeOpener, entity_tag, marker, size,
 };
 use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3_protocol::{Query, Target};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_MATCH, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -15,9 +16,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use crate::bucket::Plaintext;
 use crate::context::Proxy;
 use crate::credentials::BackendSigner;
-use crate::forward;
+use crate::forward::{self, Connections};
 use crate::headers::{self, USER_METADATA};
-use crate::upstream::ResponseBody;
+use crate::upstream::{Body, ResponseBody};
 
 /// Reference to an object in a request to the backend.
 pub(crate) struct ObjectRef<'a> {
@@ -207,7 +208,7 @@ impl Proxy {
         headers::insert(&mut headers, RANGE, &range)?;
         pin(&mut headers, seen)?;
         let target = object_ref.target();
-        let response = self.ask(object_ref.signer, &Method::GET, &target, headers).await;
+        let response = self.ask_beside(object_ref.signer, &Method::GET, &target, headers).await;
         let response = response.map_err(changed_if_pinned)?;
         if response.status() != StatusCode::PARTIAL_CONTENT {
             return Err(S3Error::bad_gateway("the backend returned a whole object for a range"));
@@ -240,7 +241,7 @@ impl Proxy {
         }
         let wanted = size::tail_len_max(object.content_len).min(object.sealed_len);
         let range = object.sealed_len - wanted..object.sealed_len;
-        let response = self.range(object_ref, object, &range).await?;
+        let response = self.range(object_ref, object, &range, Connections::Second).await?;
         let limit = usize::try_from(wanted).map_err(|_| S3Error::internal())?;
         let tail = forward::read(response.into_body(), limit).await?;
         if tail.len() != limit {
@@ -263,6 +264,7 @@ impl Proxy {
         object_ref: &ObjectRef<'_>,
         object: &SealedObject,
         range: &Range<u64>,
+        connections: Connections,
     ) -> Result<Response<ResponseBody>, S3Error> {
         let mut headers = HeaderMap::new();
         let last = range.end.saturating_sub(1);
@@ -271,7 +273,8 @@ impl Proxy {
             headers::insert(&mut headers, IF_MATCH, tag)?;
         }
         let target = object_ref.target();
-        let response = self.ask(object_ref.signer, &Method::GET, &target, headers).await;
+        let (request, none) = ((&Method::GET, &target), (Body::empty(), PayloadHash::Unsigned));
+        let response = self.send_by(connections, object_ref.signer, request, headers, none).await;
         let response = response.map_err(|error| match error.status() {
             StatusCode::PRECONDITION_FAILED => changed(),
             StatusCode::NOT_FOUND => S3Error::no_such_key(),

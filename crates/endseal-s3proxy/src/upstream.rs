@@ -76,6 +76,17 @@ impl Client {
         Self(Arc::new(Inner { target, tls, pool: Pool::new(limits), counters: Arc::default() }))
     }
 
+    /// Returns a client of the same server with as many connections of its own. For requests that
+    /// are made while the response to another one is held: if both waited for the same connections,
+    /// requests could wait for each other.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        let Inner { target, tls, pool, counters } = &*self.0;
+        let pool = Pool::new(*pool.limits());
+        let (target, tls, counters) = (target.clone(), tls.clone(), Arc::clone(counters));
+        Self(Arc::new(Inner { target, tls, pool, counters }))
+    }
+
     /// Returns the server of this client.
     #[must_use]
     pub fn target(&self) -> &Target {

@@ -139,6 +139,21 @@ pub async fn import(
     options: &Import,
     mut on: impl FnMut(&str, &Imported),
 ) -> Result<ImportReport, Fault> {
+    if !options.dry_run && !options.resume {
+        let look = Import { dry_run: true, ..options.clone() };
+        let found = run(proxy, &look, &mut |_, _| {}).await?;
+        if found.present > 0 {
+            return Err(Fault::new(HAS_SEALED));
+        }
+    }
+    run(proxy, options, &mut on).await
+}
+
+async fn run(
+    proxy: &Arc<Proxy>,
+    options: &Import,
+    on: &mut dyn FnMut(&str, &Imported),
+) -> Result<ImportReport, Fault> {
     let bucket = options.bucket.as_str();
     let (has_versions, _) = versioning(proxy, bucket).await?;
     let mut report = ImportReport { has_versions, ..ImportReport::default() };
@@ -146,13 +161,6 @@ pub async fn import(
     let is_conditional = dry_run || heeds_conditions(proxy, bucket, TriedWrite::Put).await?;
     if !is_conditional && !options.unconditional {
         return Err(Fault::new(WRITES_UNCONDITIONAL));
-    }
-    if !dry_run && !options.resume {
-        let look = Import { dry_run: true, ..options.clone() };
-        let found = Box::pin(import(proxy, &look, |_, _| {})).await?;
-        if found.present > 0 {
-            return Err(Fault::new(HAS_SEALED));
-        }
     }
     let prefix: Arc<str> = options.prefix.as_str().into();
     let work = |proxy: Arc<Proxy>, object: ListedObject| {

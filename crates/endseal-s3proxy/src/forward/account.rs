@@ -8,7 +8,7 @@ use http::{HeaderMap, Method, StatusCode};
 
 use super::account_refusal::is_refusal;
 use super::verdict::Verdict;
-use super::without_body;
+use super::{client_error, without_body};
 use crate::context::Proxy;
 use crate::credentials::BackendSigner;
 use crate::upstream::Body;
@@ -78,8 +78,9 @@ impl Proxy {
         let (method, none) = (Method::GET, HeaderMap::new());
         let verdict = Verdict::of(&method, &target, &none);
         let path_and_query = format!("/?{}", target.query().encode());
-        let (body, hash) = (Body::empty(), PayloadHash::Unsigned);
-        let response = self.send_signed(signer, &method, path_and_query, none, body, hash).await?;
+        let content = (Body::empty(), PayloadHash::Unsigned);
+        let request = self.signed(signer, (&method, path_and_query), none, content)?;
+        let response = self.beside.send(request).await.map_err(client_error)?;
         Ok(match verdict.on(response).await {
             Ok(response) => {
                 without_body(response).await;

@@ -14,7 +14,7 @@ use super::overrides::Overrides;
 use crate::bucket::Plaintext;
 use crate::content_checksum::shown;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::{read, relay};
+use crate::forward::{Connections, read, relay};
 use crate::headers;
 use crate::sealed_object::{
     Inspected, ObjectRef, SealedObject, changed_if_pinned, content_range, object_len, pin,
@@ -305,7 +305,10 @@ pub(crate) async fn open_range(
         None if sealed.is_empty() => {
             return Ok(Opened::nothing(opener, proxy.metrics.clone(), name));
         }
-        None => (proxy.range(object_ref, object, &sealed).await?.into_body(), sealed.start),
+        None => {
+            let response = proxy.range(object_ref, object, &sealed, Connections::First).await?;
+            (response.into_body(), sealed.start)
+        }
     };
     let within = sealed.start - start..sealed.end - start;
     Ok(Opened::new(body, opener, within, proxy.metrics.clone(), name))
@@ -323,7 +326,7 @@ async fn salt(
     object: &SealedObject,
     range: &Range<u64>,
 ) -> Result<[u8; SALT_LEN], S3Error> {
-    let response = proxy.range(object_ref, object, range).await?;
+    let response = proxy.range(object_ref, object, range, Connections::Second).await?;
     let salt = read(response.into_body(), SALT_LEN).await?;
     salt.as_ref().try_into().map_err(|_| S3Error::unavailable())
 }

@@ -16,7 +16,7 @@ use super::{conditions, content, pass_through};
 use crate::bucket::Plaintext;
 use crate::content_checksum::kept;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::without_body;
+use crate::forward::{Connections, without_body};
 use crate::headers::{self, USER_METADATA};
 use crate::sealed_object::ObjectRef;
 use crate::transfer::{
@@ -65,12 +65,11 @@ pub(super) async fn store(
 ) -> Result<Response<Outgoing>, S3Error> {
     if proxy.rule(object_ref.bucket).plaintext == Plaintext::Allow {
         headers::check_user_metadata(&headers)?;
-        let len = content.len();
-        let body = Body::stream(len, Plain::new(content));
-        let target = object_ref.target();
-        let hash = PayloadHash::Unsigned;
-        let response =
-            proxy.send(object_ref.signer, &Method::PUT, &target, headers, body, hash).await?;
+        let (len, connections) = (content.len(), Connections::of(&content));
+        let sent = (Body::stream(len, Plain::new(content)), PayloadHash::Unsigned);
+        let (signer, target) = (object_ref.signer, object_ref.target());
+        let request = (&Method::PUT, &target);
+        let response = proxy.send_by(connections, signer, request, headers, sent).await?;
         let mut response = without_body(response).await;
         conditions::to_client(response.headers_mut());
         return Ok(response);
@@ -86,6 +85,7 @@ pub(crate) async fn seal(
     content: Content,
 ) -> Result<Response<Outgoing>, S3Error> {
     let len = content.len();
+    let connections = Connections::of(&content);
     if len > MAX_PUT {
         return Err(S3Error::too_large());
     }
@@ -104,7 +104,8 @@ pub(crate) async fn seal(
     if marker::is_marker(object_ref.key, len) {
         let (_, outcome) = whole(content, proxy.limits().idle_timeout).await?;
         let (body, hash) = (Body::empty(), PayloadHash::Unsigned);
-        let response = proxy.send(signer, method, &target, headers, body, hash).await;
+        let sent = (body, hash);
+        let response = proxy.send_by(connections, signer, (method, &target), headers, sent).await;
         return finish(response, Some(Ok(outcome))).await;
     }
     let sealed_len = size::sealed_len(len).ok_or_else(S3Error::too_large)?;
@@ -114,7 +115,8 @@ pub(crate) async fn seal(
             headers::insert(&mut headers, TRAILER.header(), &checksum_of(&sealed).to_base64())?;
         }
         let (body, hash) = (Body::full(sealed), PayloadHash::Unsigned);
-        let response = proxy.send(signer, method, &target, headers, body, hash).await;
+        let sent = (body, hash);
+        let response = proxy.send_by(connections, signer, (method, &target), headers, sent).await;
         return finish(response, Some(Ok(outcome))).await;
     }
     let report = Report::default();
@@ -126,7 +128,8 @@ pub(crate) async fn seal(
         proxy.metrics.clone(),
     );
     let (body, hash) = Framed::body(body, sealed_len, &mut headers, proxy.has_trailers())?;
-    let response = proxy.send(signer, method, &target, headers, body, hash).await;
+    let sent = (body, hash);
+    let response = proxy.send_by(connections, signer, (method, &target), headers, sent).await;
     finish(response, report.take()).await
 }
 

@@ -48,19 +48,22 @@ impl Proxy {
     pub fn metrics_text(&self) -> String {
         let mut text = MetricsText::new("endseal_s3", env!("CARGO_PKG_VERSION"));
         self.metrics().write_to(&mut text);
-        of_backend(&self.backend, &mut text);
+        of_backend([&self.backend, &self.beside], &mut text);
         of_keys(self.cache.as_deref(), &mut text);
         text.finish()
     }
 }
 
-fn of_backend(client: &Client, text: &mut MetricsText) {
+/// Writes the metrics of both clients of the backend, which share their counters.
+fn of_backend(clients: [&Client; 2], text: &mut MetricsText) {
     let name = "backend_connections";
     text.head(name, Gauge, "Connections to the backend, by what they do.");
-    for (state, count) in [("used", client.used_connections()), ("kept", client.kept_connections())]
-    {
+    let used: usize = clients.iter().map(|client| client.used_connections()).sum();
+    let kept: usize = clients.iter().map(|client| client.kept_connections()).sum();
+    for (state, count) in [("used", used), ("kept", kept)] {
         text.sample(name, &[("state", state)], count as u64);
     }
+    let [client, _] = clients;
     let own = client.counters();
     let crowded = "Requests that got no connection in time.";
     for (name, help, count) in [

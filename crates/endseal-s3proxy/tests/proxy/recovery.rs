@@ -411,3 +411,36 @@ async fn a_removed_key_is_named() {
     assert!(report.is_complete());
     assert_eq!(fs::read(options.to.join("key")).unwrap(), b"content");
 }
+
+/// Requests that need two responses at once do not wait for each other's connections.
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_and_copies_of_many_need_few_connections() {
+    let (world, front) = World::with_bucket().await;
+    let data = content(600_000, 1);
+    front.client.put("/bucket/lost", &data).await.expect(200);
+    front.client.put("/bucket/copied", &data).await.expect(200);
+    in_parts(&front.client, "/bucket/parts", &[content(PART, 2), content(9, 3)]).await;
+    let id = begin(&front.client, "/bucket/target", &[]).await;
+    strip(&world.backend(), "/bucket/lost").await;
+    let mut config = world.config();
+    config.limits.backend_connections = 2;
+    let front = serve(&config).await;
+    let (client, id) = (&front.client, &id);
+    crate::fixture::at_once(48, async |number| match number % 4 {
+        0 => assert!(client.ask("GET", "/bucket/lost").await.expect(200).body == data),
+        1 => {
+            let range = [("range", "bytes=5242870-")];
+            client.ask_with("GET", "/bucket/parts", &range).await.expect(206);
+        }
+        2 => {
+            let checksum = [("x-amz-checksum-mode", "ENABLED")];
+            client.ask_with("GET", "/bucket/copied", &checksum).await.expect(200);
+        }
+        _ => {
+            let copy = [("x-amz-copy-source", "bucket/copied")];
+            let target = format!("/bucket/target?partNumber={}&uploadId={id}", number + 1);
+            client.ask_with("PUT", &target, &copy).await.expect(200);
+        }
+    })
+    .await;
+}

@@ -17,7 +17,7 @@ use http::{HeaderMap, Method, Response};
 use super::upload::{Upload, of_own_key};
 use crate::content_checksum::kept;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::{expect_etag, late_error, read, with_document, without_body};
+use crate::forward::{Connections, expect_etag, late_error, read, with_document, without_body};
 use crate::headers;
 use crate::operations::copy_object::{Source, name_source, not_there, pin_source};
 use crate::operations::get_object::open_range;
@@ -222,6 +222,7 @@ async fn send(
     let salt = sealer.salt();
     let sealed_len = size::part_len(len).ok_or_else(S3Error::too_large)?;
     let report = Report::default();
+    let connections = Connections::of(&content);
     let body = Sealed::new(
         content,
         Sealer::Part(sealer),
@@ -231,7 +232,7 @@ async fn send(
     );
     let (target, headers) = if parks {
         // Parts of an upload that does not exist would never be removed.
-        upload.check_started(proxy).await?;
+        upload.check_started(proxy, connections).await?;
         debug_assert!(RESERVED_PREFIX.ends_with('/'));
         (upload.parked(number), upload.owner_headers(proxy)?)
     } else {
@@ -241,7 +242,8 @@ async fn send(
     let mut headers = headers;
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source"));
     let (body, hash) = Framed::body(body, sealed_len, &mut headers, proxy.has_trailers())?;
-    let sent = proxy.send(&call.signer, &Method::PUT, &target, headers, body, hash).await;
+    let (request, sent) = ((&Method::PUT, &target), (body, hash));
+    let sent = proxy.send_by(connections, &call.signer, request, headers, sent).await;
     let sent = if parks { sent.map_err(of_own_key) } else { sent };
     let outcome = report.outcome();
     let answer = put_object::finish_raw(sent, report.take()).await?;
@@ -256,9 +258,10 @@ async fn send_plain(
 ) -> Result<Response<Outgoing>, S3Error> {
     let mut headers = headers::about_sealed(&call.headers);
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source"));
-    let body = Body::stream(content.len(), Plain::new(content));
-    let hash = PayloadHash::Unsigned;
-    let sent = proxy.send(&call.signer, &Method::PUT, &call.target, headers, body, hash).await?;
+    let connections = Connections::of(&content);
+    let sent = (Body::stream(content.len(), Plain::new(content)), PayloadHash::Unsigned);
+    let request = (&Method::PUT, &call.target);
+    let sent = proxy.send_by(connections, &call.signer, request, headers, sent).await?;
     Ok(without_body(sent).await)
 }
 

@@ -8,16 +8,17 @@ use endseal_s3_format::{
 };
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::ChecksumValue;
+use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3_protocol::xml::{self, ListedPart};
 use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::announced::Announced;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::read;
+use crate::forward::{Connections, read};
 use crate::headers::{self, USER_METADATA};
 use crate::sealed_object::{ObjectRef, object_len};
-use crate::upstream::ResponseBody;
+use crate::upstream::{Body, ResponseBody};
 
 /// Maximum size of a list in bytes: 1,000 parts.
 const MAX_LIST: usize = 4 << 20;
@@ -136,7 +137,7 @@ impl<'a> Upload<'a> {
                 0 => query,
                 _ => query.with("part-number-marker", &marker.to_string()),
             };
-            let response = self.list(proxy, query).await?;
+            let response = self.list(proxy, Connections::First, query).await?;
             let document = read(response.into_body(), MAX_LIST).await?;
             let page = xml::read_parts(&document).map_err(|error| S3Error::unreadable(&error))?;
             for part in &page.parts {
@@ -156,16 +157,26 @@ impl<'a> Upload<'a> {
     ///
     /// # Errors
     /// The backend's error, `NoSuchUpload` if it does not have the upload.
-    pub(super) async fn check_started(&self, proxy: &Proxy) -> Result<(), S3Error> {
-        let response = self.list(proxy, Query::new().with("max-parts", "1")).await?;
+    pub(super) async fn check_started(
+        &self,
+        proxy: &Proxy,
+        connections: Connections,
+    ) -> Result<(), S3Error> {
+        let query = Query::new().with("max-parts", "1");
+        let response = self.list(proxy, connections, query).await?;
         // The body is read to its end so that the connection can be reused.
         read(response.into_body(), MAX_LIST).await.map(drop)
     }
 
-    async fn list(&self, proxy: &Proxy, query: Query) -> Result<Response<ResponseBody>, S3Error> {
-        let target = self.target(query);
-        let signer = self.object_ref.signer;
-        let response = proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await;
+    async fn list(
+        &self,
+        proxy: &Proxy,
+        connections: Connections,
+        query: Query,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        let (target, none) = (self.target(query), (Body::empty(), PayloadHash::Unsigned));
+        let (signer, request) = (self.object_ref.signer, (&Method::GET, &target));
+        let response = proxy.send_by(connections, signer, request, HeaderMap::new(), none).await;
         response.map_err(|error| match error.status() {
             StatusCode::NOT_FOUND => S3Error::no_such_upload(),
             _ => error,
