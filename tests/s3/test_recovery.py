@@ -74,7 +74,7 @@ def test_the_bucket_is_gone_and_a_copy_is_left(world):
         shutil.copy(os.path.join(world.folder, name), os.path.join(machine, name))
     shutil.move(copy, os.path.join(machine, "copy"))
     opened = os.path.join(machine, "opened")
-    arguments = [os.path.join(machine, "copy"), "--bucket", bucket, "--to", opened]
+    arguments = [os.path.join(machine, "copy"), "--bucket", bucket, "--dir", opened]
     arguments += ["--ring", os.path.join(machine, "ring.key")]
     if world.names:
         arguments += ["--name-secret", os.path.join(machine, "names.secret")]
@@ -171,7 +171,7 @@ def test_bytes_that_were_moved_are_named(world):
     os.rename(os.path.join(copy, "a.txt"), os.path.join(copy, "c.txt"))
     write(copy, "note", b"not sealed")
     opened = os.path.join(world.temporary(), "opened")
-    arguments = [copy, "--bucket", bucket, "--to", opened, "--ring", world.ring]
+    arguments = [copy, "--bucket", bucket, "--dir", opened, "--ring", world.ring]
     report = recover(world, *arguments, expect=1)
     equal((report["written"], report["moved"], report["plaintext"]), (len(contents) - 1, 1, 1))
     equal(sorted(it["key"] for it in report["problems"]), ["c.txt", "note"], "problems")

@@ -656,7 +656,7 @@ fn fields_of_the_s3_proxy_are_documented() {
     s3(&["import", "mine", "--config", "s3.toml"], 0);
     fs::create_dir(scratch.folder().join("copy")).unwrap();
     scratch.write("copy/plain", "not sealed");
-    s3(&["recover", "copy", "--bucket", "b", "--to", "opened", "--config", "s3.toml"], 1);
+    s3(&["recover", "copy", "--bucket", "b", "--dir", "opened", "--config", "s3.toml"], 1);
     let mut serve = program();
     serve.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml", "--json"]);
     let mut child = serve.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap();

@@ -24,17 +24,17 @@ use crate::progress::Progress;
 ///
 /// The end of every object has a copy of its header. Without COPY, objects at the server that have
 /// no header in their metadata are given it again: the server copies each onto itself. With COPY, a
-/// folder with the bytes of one bucket is opened, and the content is written below --to. Nothing is
-/// needed then but the bytes and the keys. Files that exist are left alone, so the command can be
-/// run again. The exit code is 1 if an object could not be restored.
+/// folder with the bytes of one bucket is opened, and the content is written below --dir. Nothing
+/// is needed then but the bytes and the keys. Files that exist are left alone, so the command can
+/// be run again. The exit code is 1 if an object could not be restored.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Folder with the objects of one bucket
-    #[arg(requires = "to", requires = "bucket")]
+    #[arg(requires = "dir", requires = "bucket")]
     copy: Option<PathBuf>,
     /// New folder for the content of the objects
     #[arg(long, value_name = "DIR", requires = "copy")]
-    to: Option<PathBuf>,
+    dir: Option<PathBuf>,
     /// Configuration of the proxy [default: ~/.config/endseal/s3.toml]
     #[arg(long, value_name = "FILE", conflicts_with = "ring")]
     config: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    match (&args.copy, &args.to, &args.bucket) {
+    match (&args.copy, &args.dir, &args.bucket) {
         (Some(copy), Some(to), Some(bucket)) => {
             let options = Recover {
                 from: copy.clone(),
