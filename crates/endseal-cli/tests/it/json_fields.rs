@@ -654,6 +654,7 @@ fn fields_of_the_s3_proxy_are_documented() {
     fs::create_dir_all(bucket.join("objects")).unwrap();
     fs::create_dir_all(bucket.join("uploads")).unwrap();
     s3(&["import", "mine", "--config", "s3.toml"], 0);
+    s3(&["import", "missing", "--config", "s3.toml"], 1);
     fs::create_dir(scratch.folder().join("copy")).unwrap();
     scratch.write("copy/plain", "not sealed");
     s3(&["recover", "copy", "--bucket", "b", "--dir", "opened", "--config", "s3.toml"], 1);

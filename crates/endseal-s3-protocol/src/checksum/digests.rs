@@ -45,7 +45,7 @@ enum Expected {
 pub struct Outcome {
     /// The checksum that the client gave or [`Digests::want`] asked for.
     pub checksum: Option<ChecksumValue>,
-    /// MD5 of the content, if the client gave it or [`Digests::want_md5`] asked for it.
+    /// MD5 of the content, if the client gave it.
     pub md5: Option<[u8; 16]>,
     /// SHA-256 of the content, if it was computed: for `x-amz-content-sha256`, or as the checksum.
     pub sha256: Option<[u8; 32]>,

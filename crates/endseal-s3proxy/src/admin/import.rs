@@ -25,7 +25,7 @@ use super::rewrap::Skip;
 use crate::context::Proxy;
 use crate::headers::{self, USER_METADATA};
 use crate::operations::{MAX_PUT, open_range, seal};
-use crate::sealed_object::{Inspected, ObjectRef, object_len, pin};
+use crate::sealed_object::{CHANGED, Inspected, ObjectRef, object_len, pin};
 use crate::transfer::{Content, ContentSource};
 
 /// Options of [`import()`].
@@ -222,6 +222,7 @@ impl Job<'_> {
             Ok(Inspected::Sealed(_)) => return Ok(Imported::Present),
             Ok(Inspected::Plain) => {}
             Err(error) if error == S3Error::plaintext() => {}
+            Err(error) if error.kind() == Some(CHANGED) => return Ok(Imported::Changed),
             Err(error) => return Err(error.into()),
         }
         if len > MAX_PUT {

@@ -27,7 +27,7 @@ use super::unfinished;
 use crate::context::Proxy;
 use crate::headers;
 use crate::names::is_reserved;
-use crate::sealed_object::{Inspected, ObjectRef, object_len};
+use crate::sealed_object::{CHANGED, Inspected, ObjectRef, object_len};
 
 /// Options of [`rewrap()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -352,6 +352,7 @@ impl Job {
             Ok(Inspected::Sealed(object)) => object,
             Ok(Inspected::Plain) => return Ok(Outcome::Plaintext),
             Err(error) if error == S3Error::plaintext() => return Ok(Outcome::Plaintext),
+            Err(error) if error.kind() == Some(CHANGED) => return Ok(Outcome::Changed),
             Err(error) => return Err(error.into()),
         };
         // Metadata that are sealed and lost make the object unreadable.

@@ -74,17 +74,17 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
     }));
     drop(progress);
-    let report = report.map_err(|fault| {
-        if fault.message() == admin::WRITES_UNCONDITIONAL {
-            ctx.note(UNCONDITIONAL);
+    let report = report.unwrap_or_else(|fault| {
+        problems.tell(ctx, (args.bucket.as_str(), None), &fault);
+        match fault.message() {
+            admin::WRITES_UNCONDITIONAL => ctx.note(UNCONDITIONAL),
+            admin::HAS_SEALED => ctx.note("hint: after a break, run again with --resume"),
+            _ => {}
         }
-        let failure =
-            Failure::new(Kind::Environment, "not all of the bucket was sealed").because(&fault);
-        match fault.message() == admin::HAS_SEALED {
-            true => failure.hint("after a break, run again with --resume"),
-            false => failure,
-        }
-    })?;
+        let mut report = ImportReport::default();
+        report.failed = 1;
+        report
+    });
     if report.has_versions {
         ctx.note(&format!("{} has versions: the older ones stay plaintext", args.bucket));
     }
