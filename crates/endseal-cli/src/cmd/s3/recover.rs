@@ -13,7 +13,7 @@ use tokio::runtime::Builder;
 
 use super::configuration;
 use super::problems::Problems;
-use super::rewrap::UNCONDITIONAL;
+use super::rewrap::{tell_outcome, tell_unlisted};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
@@ -92,22 +92,15 @@ fn restore(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         RewrapEvent::Object { bucket, key, outcome } => {
             seen += 1;
             progress.at(seen);
-            let place = (bucket, Some(key));
             match outcome {
-                admin::Outcome::Changed => {
-                    problems.tell(ctx, place, &"was written meanwhile: run again");
+                admin::Outcome::Plaintext => {
+                    problems.tell(ctx, (bucket, Some(key)), &"is not sealed");
                 }
-                admin::Outcome::Plaintext => problems.tell(ctx, place, &"is not sealed"),
-                admin::Outcome::Skipped(skip) => problems.tell(ctx, place, &skip.reason()),
-                admin::Outcome::Failed(fault) => problems.tell(ctx, place, fault),
-                _ => {}
+                outcome => tell_outcome(&mut problems, ctx, (bucket, key), outcome),
             }
         }
         RewrapEvent::Failed { bucket, fault } => {
-            problems.tell(ctx, (bucket, None), fault);
-            if fault.message() == admin::NO_CONDITIONS {
-                ctx.note(UNCONDITIONAL);
-            }
+            tell_unlisted(&mut problems, ctx, bucket, fault);
         }
         _ => {}
     }));

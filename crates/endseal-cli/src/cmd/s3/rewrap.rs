@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use endseal_s3proxy::admin::{self, Rewrap, RewrapEvent, RewrapReport};
+use endseal_s3proxy::admin::{self, Fault, Rewrap, RewrapEvent, RewrapReport};
 
 use super::configuration;
 use super::problems::Problems;
@@ -67,27 +67,14 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         RewrapEvent::Object { bucket, key, outcome } => {
             seen += 1;
             progress.at(seen);
-            let place = (bucket, Some(key));
-            match outcome {
-                admin::Outcome::Changed => {
-                    problems.tell(ctx, place, &"was written meanwhile, and is not wrapped again");
-                }
-                admin::Outcome::Skipped(skip) => {
-                    problems.tell(ctx, place, &skip.reason());
-                }
-                admin::Outcome::Failed(fault) => problems.tell(ctx, place, fault),
-                _ => {}
-            }
+            tell_outcome(&mut problems, ctx, (bucket, key), outcome);
         }
         RewrapEvent::Unfinished { bucket, key } => {
             let why = "an upload is unfinished and has an older key: let it end, or abort it";
             problems.tell(ctx, (bucket, Some(key)), &why);
         }
         RewrapEvent::Failed { bucket, fault } => {
-            problems.tell(ctx, (bucket, None), fault);
-            if fault.message() == admin::NO_CONDITIONS {
-                ctx.note(UNCONDITIONAL);
-            }
+            tell_unlisted(&mut problems, ctx, bucket, fault);
         }
         _ => {}
     }));
@@ -98,6 +85,30 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             .hint("if the server does not list its buckets, name one with --bucket")
     })?;
     Ok(outcome(args, &report, problems))
+}
+
+/// Prints and stores why an object has still the header that it had.
+pub(super) fn tell_outcome(
+    problems: &mut Problems,
+    ctx: &mut Ctx,
+    (bucket, key): (&str, &str),
+    outcome: &admin::Outcome,
+) {
+    let place = (bucket, Some(key));
+    match outcome {
+        admin::Outcome::Changed => problems.tell(ctx, place, &"was written meanwhile: run again"),
+        admin::Outcome::Skipped(skip) => problems.tell(ctx, place, &skip.reason()),
+        admin::Outcome::Failed(fault) => problems.tell(ctx, place, fault),
+        _ => {}
+    }
+}
+
+/// Prints and stores why the rest of a bucket is left out.
+pub(super) fn tell_unlisted(problems: &mut Problems, ctx: &mut Ctx, bucket: &str, fault: &Fault) {
+    problems.tell(ctx, (bucket, None), fault);
+    if fault.message() == admin::NO_CONDITIONS {
+        ctx.note(UNCONDITIONAL);
+    }
 }
 
 /// Formats the report for people. It proposes another run only if that can help.
