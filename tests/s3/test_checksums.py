@@ -288,11 +288,11 @@ def test_the_checksum_of_the_creation_holds(world, kind):
     for checksum_type in (None, *TYPES[kind]):
         which, pieces, parts, answer = begun(world, kind, checksum_type)
         expected = checksum_type or TYPES[kind][0]
-        told = (answer["ChecksumAlgorithm"], answer["ChecksumType"])
-        equal(told, (kind, expected), "creation")
+        announced = (answer["ChecksumAlgorithm"], answer["ChecksumType"])
+        equal(announced, (kind, expected), "creation")
         page = world.s3.list_parts(**which)
-        told = (page["ChecksumAlgorithm"], page["ChecksumType"])
-        equal(told, (kind, expected), "list of parts")
+        announced = (page["ChecksumAlgorithm"], page["ChecksumType"])
+        equal(announced, (kind, expected), "list of parts")
         listed = [it[f"Checksum{kind}"] for it in page["Parts"]]
         equal(listed, [it[f"Checksum{kind}"] for it in parts], "parts")
         whole = checksum_of(kind, expected, pieces)

@@ -36,11 +36,11 @@ impl Proxy {
             return None;
         }
         let problem = if path == "/readyz" { self.ready().await.err() } else { None };
-        Some(self.told(problem))
+        Some(self.health_answer(problem))
     }
 
     /// Builds the response to a health check: 200, or 503 with the problem.
-    pub(crate) fn told(&self, problem: Option<&'static str>) -> Response<Outgoing> {
+    fn health_answer(&self, problem: Option<&'static str>) -> Response<Outgoing> {
         let mut response = Response::new(Outgoing::full(problem.unwrap_or("ok")));
         if problem.is_some() {
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;

@@ -174,8 +174,8 @@ async fn copies_that_are_sealed_anew_keep_their_tags() {
     let client = &front.client;
     let there = Client { address: odd.address, signer: backend.signer() };
     let tags = async |path: &str| {
-        let told = client.ask("GET", &format!("{path}?tagging")).await.expect(200);
-        told.elements("Key").into_iter().zip(told.elements("Value")).collect::<Vec<_>>()
+        let answer = client.ask("GET", &format!("{path}?tagging")).await.expect(200);
+        answer.elements("Key").into_iter().zip(answer.elements("Value")).collect::<Vec<_>>()
     };
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let tagged = ("x-amz-tagging", "a=1&b=two");

@@ -34,8 +34,8 @@ async fn silent_connections_make_way_for_others_and_are_told() {
     asked.expect("another client is served").expect(200);
     let warnings = lines.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    let told = "kind=connections cause=limits.connections = 8 is reached";
-    assert!(warnings[0].contains(told), "{warnings:?}");
+    let cause = "kind=connections cause=limits.connections = 8 is reached";
+    assert!(warnings[0].contains(cause), "{warnings:?}");
 }
 
 #[tokio::test]
@@ -60,8 +60,8 @@ async fn one_address_has_some_of_the_connections() {
     assert!(text.contains("endseal_s3_client_connections_refused_total 2\n"), "{text}");
     let warnings = lines.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    let told = "kind=connections_per_peer peer=127.0.0.1:";
-    assert!(warnings[0].contains(told), "{warnings:?}");
+    let cause = "kind=connections_per_peer peer=127.0.0.1:";
+    assert!(warnings[0].contains(cause), "{warnings:?}");
     kept.pop();
     let fewer = || front.proxy.metrics_text().contains("endseal_s3_client_connections 2\n");
     eventually("a connection has ended", fewer).await;

@@ -42,8 +42,8 @@ async fn what_is_no_document_of_s3_is_a_fault_of_the_backend_with_its_cause() {
         assert_eq!(refused.code(), "BadGateway", "{document}");
         let warnings = lines.warnings().split_off(before);
         assert_eq!(warnings.len(), 1, "{document}: {warnings:?}");
-        let told = "kind=invalid_response cause=the backend's document cannot be read: ";
-        assert!(warnings[0].contains(&format!("{told}{cause}")), "{document}: {warnings:?}");
+        let line = "kind=invalid_response cause=the backend's document cannot be read: ";
+        assert!(warnings[0].contains(&format!("{line}{cause}")), "{document}: {warnings:?}");
     }
 }
 
