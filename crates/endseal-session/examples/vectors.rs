@@ -1,10 +1,13 @@
-//! Writes the test vectors of docs/spec/session.md and docs/spec/session-file.md:
+//! Writes the test vectors of docs/spec/session.md, docs/spec/session-file.md and
+//! docs/spec/conversation.md:
 //! `cargo run -p endseal-session --example endseal-session-vectors -- vectors`.
 //!
 //! All bytes are written by hand here and not by the code that the vectors test; only keys,
 //! signatures and digests come from the library.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
+#[path = "vectors/conversation.rs"]
+mod conversation;
 #[path = "vectors/file.rs"]
 mod file;
 #[path = "vectors/first.rs"]
@@ -49,6 +52,7 @@ const NOT_CANONICAL: [u8; 32] = {
 
 fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
+    conversation::write(&dir.join("conversation"));
     file::write(&dir.join("session-file"));
     let dir = dir.join("session");
     certificates(&dir);

@@ -5,13 +5,19 @@
 //! them encrypted, in the transaction of the messages that changed them.
 
 mod config;
+mod conversation;
+mod conversation_error;
 mod credential;
 mod device;
 mod error;
+mod evidence;
 mod header;
+#[cfg(test)]
+mod hostile;
 mod mls_state;
 mod opened;
 mod provider;
+mod refused;
 mod rollback;
 mod rules;
 mod signatures;
@@ -29,13 +35,17 @@ use core::time::Duration;
 use endseal_crypto::hash;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::{Address, Certificate};
-use mls_rs::MlsMessage;
 use mls_rs::error::MlsError;
 use mls_rs::group::CommitBuilder;
+use mls_rs::group::proposal::CustomProposal;
 use mls_rs::time::MlsTime;
+use mls_rs::{Extension, MlsMessage};
 
+pub use self::conversation::{ConversationState, Members};
+pub use self::conversation_error::ConversationError;
 pub use self::device::{GroupDevice, GroupKey, Joined, KeyPackageSecret};
 pub use self::error::{GroupError, OpenError, StateError};
+pub use self::evidence::Evidence;
 pub use self::header::{Content, GroupHeader, MAX_GROUP_ID_LEN};
 pub use self::opened::{Change, Opened, Proposed};
 pub use self::rules::{MAX_ADD_LEN, MAX_MEMBERS};
@@ -44,8 +54,9 @@ pub use self::suite::Suite;
 
 use self::config::Config;
 use self::mls_state::{Failed, MlsState};
+use self::refused::Refused;
 use self::rollback::Rollback;
-use self::rules::Refused;
+use self::rules::{EVIDENCE, STATE, context_extensions};
 use self::state::Pending;
 
 /// Number of past epochs whose messages can still be opened.
@@ -143,6 +154,12 @@ impl Group {
     #[must_use]
     pub fn address(&self) -> Address {
         self.now.address
+    }
+
+    /// Returns persons and devices of a conversation; `None` for a group without these rules.
+    #[must_use]
+    pub fn conversation(&self) -> Option<&ConversationState> {
+        self.now.conversation()
     }
 
     /// Returns true if this device is still in the group.
@@ -294,12 +311,14 @@ impl Group {
     ///
     /// # Errors
     /// [`GroupError`] if a key package is invalid, the group would exceed a limit, a commit is
-    /// pending or this device is not a member. The group is unchanged then.
+    /// pending, this device is not a member, or the group has a conversation, for which
+    /// [`Self::change`] is meant. The group is unchanged then.
     pub fn add<'a>(
         &mut self,
         key_packages: impl IntoIterator<Item = &'a [u8]>,
         now: Duration,
     ) -> Result<Commit, GroupError> {
+        self.check_plain()?;
         let packages: Result<Vec<_>, _> =
             key_packages.into_iter().map(MlsMessage::from_bytes).collect();
         let packages = packages.map_err(|_| GroupError::InvalidKeyPackage)?;
@@ -314,6 +333,7 @@ impl Group {
     /// [`GroupError`] if an address is not a member or is this device, a commit is pending or this
     /// device is not a member. The group is unchanged then.
     pub fn remove(&mut self, members: &[Address], now: Duration) -> Result<Commit, GroupError> {
+        self.check_plain()?;
         let own = self.now.mls.current_member_index();
         let leaf = |member: &Address| {
             let found = self.now.members().find(|(_, it)| it == member);
@@ -326,6 +346,54 @@ impl Group {
         })
     }
 
+    /// Makes a commit that brings the group of a conversation nearer to its devices: takes evidence
+    /// over, removes members that are no device after that, and adds devices by their key packages.
+    /// A member that is added again is replaced. The commit is pending until accepted.
+    ///
+    /// # Errors
+    /// [`GroupError::NoConversation`] for a group without one, [`GroupError::Membership`] if the
+    /// evidence does not follow the state or a key package is of no device of the conversation, and
+    /// the errors of [`Self::add`].
+    pub fn change<'a>(
+        &mut self,
+        evidence: &Evidence,
+        key_packages: impl IntoIterator<Item = &'a [u8]>,
+        now: Duration,
+    ) -> Result<Commit, GroupError> {
+        let before = self.conversation().ok_or(GroupError::NoConversation)?;
+        let after = match evidence.is_empty() {
+            true => before.clone(),
+            false => before.after(evidence).map_err(|_| GroupError::Membership)?,
+        };
+        let document = match evidence.is_empty() {
+            true => None,
+            false => Some(evidence.to_bytes().map_err(|_| GroupError::TooLarge)?),
+        };
+        let (mut packages, mut added) = (Vec::new(), Vec::new());
+        for package in key_packages {
+            added.push(GroupDevice::certificate_in(package)?.address());
+            let package = MlsMessage::from_bytes(package);
+            packages.push(package.map_err(|_| GroupError::InvalidKeyPackage)?);
+        }
+        let own = self.now.address;
+        let goes = |it: &Address| !after.has_device(it) || added.contains(it);
+        if goes(&own) {
+            return Err(GroupError::RemovesItself);
+        }
+        let leaves: Vec<u32> =
+            self.now.members().filter(|(_, it)| goes(it)).map(|(leaf, _)| leaf).collect();
+        self.commit(now, GroupError::InvalidKeyPackage, |mut builder| {
+            builder = leaves.into_iter().try_fold(builder, CommitBuilder::remove_member)?;
+            builder = packages.into_iter().try_fold(builder, CommitBuilder::add_member)?;
+            if let Some(document) = document {
+                builder = builder.set_group_context_ext(context_extensions(&after))?;
+                builder = builder.custom_proposal(CustomProposal::new(EVIDENCE, document));
+            }
+            let state = Extension::new(STATE, after.to_bytes());
+            Ok(builder.set_group_info_ext([state].into_iter().collect()))
+        })
+    }
+
     /// Makes a proposal to remove this device, which the next commit of another member includes.
     /// This device sends no text after it, and cannot commit its own removal.
     ///
@@ -333,7 +401,8 @@ impl Group {
     ///
     /// # Errors
     /// [`GroupError::NotMember`] if this device was removed, [`GroupError::CommitPending`] if a
-    /// commit is pending, [`GroupError::Internal`] if the library fails.
+    /// commit is pending, [`GroupError::Membership`] in a conversation, [`GroupError::Internal`] if
+    /// the library fails.
     pub fn propose_leave(&mut self) -> Result<Vec<u8>, GroupError> {
         if !self.is_member() {
             return Err(GroupError::NotMember);
@@ -341,6 +410,7 @@ impl Group {
         if self.has_pending() {
             return Err(GroupError::CommitPending);
         }
+        self.check_plain()?;
         let before = Arc::clone(&self.now);
         self.rollback.clear();
         let own = self.now.mls.current_member_index();
@@ -403,6 +473,11 @@ impl Group {
         Arc::make_mut(&mut self.now).save().map_err(|_| GroupError::Internal)
     }
 
+    /// Refuses a change that is for groups without a conversation.
+    fn check_plain(&self) -> Result<(), GroupError> {
+        if self.conversation().is_some() { Err(GroupError::Membership) } else { Ok(()) }
+    }
+
     fn is_pending(&self, body: &[u8]) -> bool {
         let pending = self.now.group_meta.pending.as_ref();
         pending.is_some_and(|pending| pending.digest == hash::digest(body))
@@ -427,7 +502,7 @@ impl Group {
         let now = Arc::make_mut(&mut self.now);
         let key_packages_until = time.saturating_add(device::LIFETIME);
         let time = MlsTime::from_duration_since_epoch(time);
-        let built = now.run(|mls| {
+        let (built, table) = now.run_for(None, |mls| {
             let (out, secrets) =
                 propose(mls.commit_builder())?.commit_time(time).build_detached()?;
             let welcomes = out.welcome_messages.iter();
@@ -438,11 +513,13 @@ impl Group {
         });
         let made = built.map_err(|error: MlsError| match Refused::of(&error) {
             Some(Refused::TooLarge) => GroupError::TooLarge,
+            Some(Refused::Membership) => GroupError::Membership,
             _ => refused,
         });
         let made = made.and_then(|(commit, welcome, key_packages, secrets)| {
             let digest = hash::digest(&commit);
-            let pending = Pending { digest, secrets: Zeroizing::new(secrets) };
+            let secrets = Zeroizing::new(secrets);
+            let pending = Pending { digest, secrets, conversation: table.conversation };
             // Applied to a copy, which shows the new members and checks the limits of the group.
             let mut after = now.clone();
             let Change { added, certificates, .. } =

@@ -60,6 +60,8 @@ pub enum Failure {
     Damaged,
     /// The commit would make the group exceed a size limit.
     GroupTooLarge,
+    /// The commit breaks the membership rule of a conversation. The group stays in its epoch.
+    Membership,
 }
 
 impl Failure {
@@ -95,6 +97,7 @@ impl Failure {
             Self::BufferFull => "buffer-full",
             Self::Damaged => "damaged",
             Self::GroupTooLarge => "group-too-large",
+            Self::Membership => "membership",
         }
     }
 }
@@ -118,6 +121,7 @@ impl fmt::Display for Failure {
             Self::BufferFull => "too many messages are parked",
             Self::Damaged => "a stored state of the conversation cannot be read",
             Self::GroupTooLarge => "the group would be too large",
+            Self::Membership => "the commit breaks the membership rule of the conversation",
         })
     }
 }

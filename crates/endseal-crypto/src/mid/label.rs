@@ -95,6 +95,10 @@ labels! {
     PERSON_USER = "endseal/person@v1 user seed";
     /// Person record: hedging of a new epoch key; internal, not part of the format.
     PERSON_HEDGED_KEY = "endseal/person@v1 hedged epoch key";
+    /// Delivery: digest of the peer ids that are members of a group (docs/spec/delivery.md).
+    DELIVERY_MEMBERS = "endseal/delivery@v1 members";
+    /// Conversation: digest of persons and devices in the context of the group.
+    CONVERSATION_STATE = "endseal/conversation@v1 state";
     /// Roster: prefix of the message that the owner signs.
     ROSTER_SIGNATURE = "endseal/roster@v1 signature";
     /// Roster: digest that links an epoch to the one before.

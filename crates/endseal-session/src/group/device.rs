@@ -14,11 +14,12 @@ use mls_rs::{Client, ExtensionList, MlsMessage};
 use mls_rs_core::key_package::KeyPackageData;
 
 use super::config::Config;
+use super::conversation::ConversationState;
 use super::credential::{self, Credentials};
 use super::error::{GroupError, StateError};
 use super::mls_state::MlsState;
 use super::provider::Provider;
-use super::rules::Rules;
+use super::rules::{EVIDENCE, Rules, STATE, STATE_DIGEST, context_extensions};
 use super::state::GroupMeta;
 use super::storage_adapter::{Epochs, StorageAdapter, Table};
 use super::suite::Suite;
@@ -98,7 +99,7 @@ pub struct GroupDevice {
 }
 
 impl GroupDevice {
-    /// Makes a device that supports the suites in [`Suite::DEFAULT`].
+    /// Makes a device that supports all suites.
     ///
     /// # Errors
     /// [`StateError`] if the certificate is for another key.
@@ -106,7 +107,7 @@ impl GroupDevice {
         if certificate.keys().group != *key.public_key() {
             return Err(StateError);
         }
-        Ok(Self { certificate, key, suites: Suite::DEFAULT.to_vec() })
+        Ok(Self { certificate, key, suites: Suite::ALL.to_vec() })
     }
 
     /// Sets the supported suites, the preferred one first.
@@ -143,7 +144,7 @@ impl GroupDevice {
         bytes
     }
 
-    /// Decodes a device, with the suites in [`Suite::DEFAULT`].
+    /// Decodes a device, which supports all suites.
     ///
     /// # Errors
     /// [`StateError`] if the bytes are damaged.
@@ -190,17 +191,46 @@ impl GroupDevice {
     /// [`GroupError::InvalidId`] if the id is not 1 to 63 bytes long, [`GroupError::UnknownSuite`]
     /// if no suite is set, [`GroupError::Internal`] if the library fails.
     pub fn create(&self, id: &[u8], now: Duration) -> Result<Group, GroupError> {
-        check_id(id)?;
         let suite = *self.suites.first().ok_or(GroupError::UnknownSuite)?;
+        self.create_with(id, suite, None, now)
+    }
+
+    /// Makes the group of a conversation in the hybrid suite, with this device as its only member.
+    /// [`Group::change`] adds the others.
+    ///
+    /// # Errors
+    /// [`GroupError::Membership`] if this device is not in the state, and the errors of
+    /// [`Self::create`].
+    pub fn create_conversation(
+        &self,
+        id: &[u8],
+        state: ConversationState,
+        now: Duration,
+    ) -> Result<Group, GroupError> {
+        if !state.has_device(&self.address()) {
+            return Err(GroupError::Membership);
+        }
+        self.create_with(id, Suite::MlKem768X25519, Some(Arc::new(state)), now)
+    }
+
+    fn create_with(
+        &self,
+        id: &[u8],
+        suite: Suite,
+        conversation: Option<Arc<ConversationState>>,
+        now: Duration,
+    ) -> Result<Group, GroupError> {
+        check_id(id)?;
         let storage_adapter = StorageAdapter::new();
         let client = self.client(suite, &storage_adapter)?;
-        let (none, no) = (ExtensionList::new(), ExtensionList::new());
+        let extensions = conversation.as_deref().map(context_extensions).unwrap_or_default();
         let now = MlsTime::from_duration_since_epoch(now);
         let mls = client
-            .create_group_with_id(id.to_vec(), none, no, Some(now))
+            .create_group_with_id(id.to_vec(), extensions, ExtensionList::new(), Some(now))
             .map_err(|_| GroupError::Internal)?;
-        let membership = MlsState::new(mls, storage_adapter).map_err(|_| GroupError::Internal)?;
-        Ok(Group::new(membership))
+        let meta = GroupMeta { conversation, ..GroupMeta::default() };
+        let state = MlsState::with(mls, storage_adapter, meta, Epochs::new());
+        state.map(Group::new).map_err(|_| GroupError::Internal)
     }
 
     /// Returns the certificate of the device that a key package adds. The other fields of the key
@@ -258,10 +288,27 @@ impl GroupDevice {
         if !self.is_in(&mls) {
             return Err(GroupError::NoKeyPackage);
         }
-        let membership =
-            MlsState::new(mls, storage_adapter).map_err(|_| GroupError::InvalidWelcome)?;
+        let conversation = match info.group_info_extensions.get(STATE) {
+            Some(state) => {
+                let state = ConversationState::from_bytes(&state.extension_data);
+                Some(Arc::new(state.map_err(|_| GroupError::InvalidWelcome)?))
+            }
+            None => None,
+        };
+        let is_hybrid = suite == Suite::MlKem768X25519;
+        let meta = GroupMeta { conversation, ..GroupMeta::default() };
+        let membership = MlsState::with(mls, storage_adapter, meta, Epochs::new())
+            .map_err(|_| GroupError::InvalidWelcome)?;
         if membership.is_too_large() {
             return Err(GroupError::TooLarge);
+        }
+        // The state is that on which all members agree, and the tree keeps to it.
+        let is_right = membership.has_its_state()
+            && membership.conversation().is_none_or(|state| {
+                is_hybrid && membership.members().all(|(_, it)| state.has_device(&it))
+            });
+        if !is_right {
+            return Err(GroupError::Membership);
         }
         let inviter = membership.member(info.sender).ok_or(GroupError::InvalidWelcome)?;
         Ok(Joined { group: Group::new(membership), key_package: id, inviter })
@@ -312,7 +359,9 @@ impl GroupDevice {
         Ok(Client::builder()
             .crypto_provider(Provider::new(&self.suites, storage_adapter))
             .identity_provider(Credentials)
-            .mls_rules(Rules)
+            .mls_rules(Rules(storage_adapter.clone()))
+            .extension_type(STATE_DIGEST)
+            .custom_proposal_type(EVIDENCE)
             .group_state_storage(storage_adapter.clone())
             .key_package_repo(storage_adapter.clone())
             .key_package_lifetime(LIFETIME)

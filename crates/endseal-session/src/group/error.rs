@@ -4,7 +4,7 @@ use core::fmt;
 
 use mls_rs::error::MlsError;
 
-use super::rules::Refused;
+use super::refused::Refused;
 
 /// Largest number of messages of one sender that may be missing before the next one.
 pub(super) const GAP: u32 = 1024;
@@ -40,6 +40,8 @@ pub enum OpenError {
     Own,
     /// The commit would make the group exceed a size limit.
     TooLarge,
+    /// The commit breaks the membership rule of the conversation.
+    Membership,
     /// The library failed, or the group could not be restored after a failed message. The group in
     /// memory must not be used any more.
     Internal,
@@ -55,6 +57,7 @@ impl OpenError {
             MlsError::EpochNotFound | MlsError::MemberNotFound => Self::OldEpoch,
             MlsError::MlsRulesError(_) => match Refused::of(error) {
                 Some(Refused::TooLarge) => Self::TooLarge,
+                Some(Refused::Membership) => Self::Membership,
                 _ => Self::Malformed,
             },
             _ => Self::Authentication,
@@ -77,6 +80,9 @@ impl fmt::Display for OpenError {
             }
             Self::Own => f.write_str("the message was sent by this device"),
             Self::TooLarge => f.write_str("the group would be too large"),
+            Self::Membership => {
+                f.write_str("the commit breaks the membership rule of the conversation")
+            }
             Self::Internal => f.write_str("the MLS library failed"),
         }
     }
@@ -111,6 +117,10 @@ pub enum GroupError {
     CommitRequired,
     /// This device was removed from the group.
     NotMember,
+    /// The group has no conversation.
+    NoConversation,
+    /// The members, the evidence or the suite do not fit the conversation.
+    Membership,
     /// The group would exceed a size limit.
     TooLarge,
     /// The text would make the message longer than 1 MiB.
@@ -133,6 +143,8 @@ impl fmt::Display for GroupError {
             Self::NothingPending => "no commit is pending",
             Self::CommitRequired => "proposals wait for a commit",
             Self::NotMember => "this device was removed from the group",
+            Self::NoConversation => "the group has no conversation",
+            Self::Membership => "the members do not fit the conversation",
             Self::TooLarge => "the group would be too large",
             Self::TooLong => "the message is longer than 1 MiB",
             Self::Internal => "the MLS library failed",

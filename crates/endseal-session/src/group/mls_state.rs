@@ -15,10 +15,12 @@ use mls_rs::group::{
 };
 
 use super::config::Config;
+use super::conversation::ConversationState;
 use super::error::{GAP, OpenError, StateError};
+use super::evidence::Evidence;
 use super::header::{Content, GroupHeader};
 use super::opened::{Change, Opened, Proposed};
-use super::rules::MAX_MEMBERS;
+use super::rules::{EVIDENCE, MAX_MEMBERS, is_state_of};
 use super::signatures::Signatures;
 use super::skipped_key_budget::MAX_MISSING;
 use super::state::{EpochState, GroupChanges, GroupMeta, OwnCommit, Pending};
@@ -69,13 +71,6 @@ struct Dirty {
 }
 
 impl MlsState {
-    pub(super) fn new(
-        mls: mls_rs::Group<Config>,
-        storage_adapter: StorageAdapter,
-    ) -> Result<Self, StateError> {
-        Self::with(mls, storage_adapter, GroupMeta::default(), Epochs::new())
-    }
-
     pub(super) fn with(
         mls: mls_rs::Group<Config>,
         storage_adapter: StorageAdapter,
@@ -141,6 +136,10 @@ impl MlsState {
     pub(super) fn open(&mut self, header: &GroupHeader<'_>, body: &[u8]) -> Result<Opened, Failed> {
         let untouched = |error| Failed { error, took_key: false };
         let is_proposal = header.content == Content::Proposal;
+        // Members of a conversation change it by commits alone.
+        if is_proposal && self.group_meta.conversation.is_some() {
+            return Err(untouched(OpenError::Malformed));
+        }
         // Proposals are kept until a commit, which any member can delay.
         let proposals = self.group_meta.proposals.saturating_add(body.len() as u64);
         if is_proposal && proposals > MAX_PROPOSALS {
@@ -176,6 +175,7 @@ impl MlsState {
         match received {
             Ok(received) => {
                 self.group_meta.skipped_keys.took(header.epoch, taken);
+                self.group_meta.conversation = table.conversation;
                 let opened = self.opened(received);
                 let opened = opened.map_err(|error| Failed { error, took_key: true })?;
                 if is_proposal {
@@ -217,6 +217,7 @@ impl MlsState {
         self.grow(pending.secrets.len());
         let commit = self.run(|mls| mls.apply_detached_commit(secrets))?;
         self.group_meta.own_commits.push(OwnCommit { epoch, digest: pending.digest });
+        self.group_meta.conversation.clone_from(&pending.conversation);
         // Its credentials were checked when it was built.
         self.follow(&commit).map_err(|_| MlsError::InvalidTreeIndex)
     }
@@ -277,14 +278,15 @@ impl MlsState {
 
     /// Runs a library operation like [`Self::run`], and also returns the table with the data that
     /// the library has written.
-    fn run_for<T>(
+    pub(super) fn run_for<T>(
         &mut self,
         watch: Option<Watch>,
         work: impl FnOnce(&mut mls_rs::Group<Config>) -> T,
     ) -> (T, Table) {
         let epochs = core::mem::take(&mut self.epochs);
         let signatures = self.signatures.take();
-        let table = Table { epochs, signatures, watch, ..Table::default() };
+        let conversation = self.group_meta.conversation.clone();
+        let table = Table { epochs, signatures, watch, conversation, ..Table::default() };
         let mls = &mut self.mls;
         let (result, mut table) = self.storage_adapter.with(table, || work(mls));
         self.epochs = core::mem::take(&mut table.epochs);
@@ -326,6 +328,7 @@ impl MlsState {
         }
         let by = self.member(commit.committer).ok_or(OpenError::Authentication)?;
         let (mut added, mut certificates, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+        let mut evidence = None;
         for change in new.applied_proposals() {
             match &change.proposal {
                 Proposal::Add(add) => {
@@ -338,6 +341,10 @@ impl MlsState {
                 Proposal::Remove(remove) => {
                     let member = self.member(remove.to_remove());
                     removed.push(member.ok_or(OpenError::Authentication)?);
+                }
+                Proposal::Custom(custom) if custom.proposal_type() == EVIDENCE => {
+                    // The rules have checked it.
+                    evidence = Evidence::from_bytes(custom.data()).ok().map(Box::new);
                 }
                 _ => {}
             }
@@ -353,7 +360,7 @@ impl MlsState {
         if self.unsettled >= SETTLE_AFTER {
             self.settle().map_err(|_| OpenError::Authentication)?;
         }
-        Ok(Change { epoch: new.epoch(), by, added, certificates, removed, is_removed })
+        Ok(Change { epoch: new.epoch(), by, added, certificates, removed, is_removed, evidence })
     }
 
     fn proposed(&self, proposal: &ProposalMessageDescription) -> Result<Proposed, OpenError> {
@@ -376,6 +383,20 @@ impl MlsState {
             Proposal::Update(_) => Ok(Proposed::Update { by }),
             _ => Err(OpenError::Malformed),
         }
+    }
+
+    /// Returns true if the context of the group names the state of the conversation.
+    pub(super) fn has_its_state(&self) -> bool {
+        let extensions = self.mls.context().extensions();
+        match &self.group_meta.conversation {
+            Some(state) => is_state_of(extensions, state),
+            None => extensions.is_empty(),
+        }
+    }
+
+    /// Returns the state of the conversation.
+    pub(super) fn conversation(&self) -> Option<&ConversationState> {
+        self.group_meta.conversation.as_deref()
     }
 
     /// Returns the member at a leaf.

@@ -5,6 +5,8 @@ use core::fmt;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::{Address, Certificate};
 
+use super::evidence::Evidence;
+
 /// Group message that was authenticated and decrypted.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -51,6 +53,9 @@ pub struct Change {
     pub removed: Vec<Address>,
     /// True if this device was removed: it can open no further messages of the group.
     pub is_removed: bool,
+    /// Signed documents from which the state of a conversation follows; `None` if the commit did
+    /// not change it.
+    pub evidence: Option<Box<Evidence>>,
 }
 
 /// Proposal of a member to change the group.

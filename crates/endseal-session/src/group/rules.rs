@@ -1,19 +1,36 @@
-//! Rules for commits: they add, remove and update members, and keep the group within its limits.
+//! Rules for commits: they add, remove and update members, keep the group within its limits, and
+//! follow the membership rule of a conversation (docs/spec/conversation.md, "Commits").
 
-use core::fmt;
+use alloc::sync::Arc;
 
+use endseal_keyring::device::Address;
 use mls_rs::MlsRules;
 use mls_rs::client_builder::PaddingMode;
-use mls_rs::error::{IntoAnyError, MlsError};
+use mls_rs::extension::ExtensionType;
+use mls_rs::group::proposal::ProposalType;
 use mls_rs::group::{GroupContext, Roster};
 use mls_rs::mls_rs_codec::MlsSize;
 use mls_rs::mls_rules::{
-    CommitDirection, CommitOptions, CommitSource, EncryptionOptions, ProposalBundle,
+    CommitDirection, CommitOptions, CommitSource, EncryptionOptions, ProposalBundle, ProposalInfo,
 };
+use mls_rs::{Extension, ExtensionList};
 
-/// Rules of the specification ("Groups"), the same for every member.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rules;
+use super::conversation::ConversationState;
+use super::credential;
+use super::evidence::Evidence;
+use super::refused::Refused;
+use super::storage_adapter::StorageAdapter;
+
+/// Extension of the group context with the digest of the conversation's state.
+pub(super) const STATE_DIGEST: ExtensionType = ExtensionType::new(0xf0e1);
+/// Extension of the group info, and so of welcomes, with the state itself.
+pub(super) const STATE: ExtensionType = ExtensionType::new(0xf0e2);
+/// Proposal with the evidence for a change of the state.
+pub(super) const EVIDENCE: ProposalType = ProposalType::new(0xf0e3);
+
+/// Rules of the specifications, the same for every member.
+#[derive(Clone)]
+pub(super) struct Rules(pub(super) StorageAdapter);
 
 /// Largest number of members of a group.
 pub const MAX_MEMBERS: usize = 8_192;
@@ -21,23 +38,14 @@ pub const MAX_MEMBERS: usize = 8_192;
 /// group keeps. It also limits the length of a key package.
 pub const MAX_ADD_LEN: usize = 4_096;
 
-/// Reason for refusing a commit.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Refused {
-    /// It contains a proposal of a kind that this crate does not support.
-    UnknownProposal,
-    /// The group would have too many members, or an added key package is too long.
-    TooLarge,
+/// Returns the extensions of the context of a conversation's group.
+pub(super) fn context_extensions(state: &ConversationState) -> ExtensionList {
+    [Extension::new(STATE_DIGEST, state.digest().to_vec())].into_iter().collect()
 }
 
-impl Refused {
-    /// Returns the reason if the library's error comes from these rules.
-    pub(super) fn of(error: &MlsError) -> Option<Self> {
-        match error {
-            MlsError::MlsRulesError(error) => error.inner_dyn_error().downcast_ref().copied(),
-            _ => None,
-        }
-    }
+/// Returns true if the context of a group names this state, and nothing else.
+pub(super) fn is_state_of(extensions: &ExtensionList, state: &ConversationState) -> bool {
+    *extensions == context_extensions(state)
 }
 
 impl MlsRules for Rules {
@@ -54,10 +62,20 @@ impl MlsRules for Rules {
         let known = proposals.add_proposals().len()
             + proposals.update_proposals().len()
             + proposals.remove_proposals().len();
-        // Such a proposal is refused when it is received, so it never gets into this device's
-        // commits.
-        if known != proposals.length() {
-            return Err(Refused::UnknownProposal);
+        #[cfg(test)]
+        if super::hostile::is_hostile() {
+            return Ok(proposals);
+        }
+        let conversation = self.0.table().conversation.clone();
+        match conversation {
+            // Such a proposal is refused when it is received, so it never gets into this device's
+            // commits.
+            None if known != proposals.length() => return Err(Refused::UnknownProposal),
+            None => {}
+            Some(state) => {
+                let next = check_conversation(state, roster, &proposals)?;
+                self.0.table().conversation = Some(next);
+            }
         }
         let adds = proposals.add_proposals();
         // The members are counted only if the commit adds some.
@@ -94,19 +112,55 @@ impl MlsRules for Rules {
     }
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::UnknownProposal => "a proposal is neither an add, a remove nor an update",
-            Self::TooLarge => "the group would be too large",
-        })
+/// Checks a commit against the membership rule, and returns the state after it.
+fn check_conversation(
+    before: Arc<ConversationState>,
+    roster: &Roster<'_>,
+    proposals: &ProposalBundle,
+) -> Result<Arc<ConversationState>, Refused> {
+    let adds = proposals.add_proposals();
+    let removes = proposals.remove_proposals();
+    let evidence = proposals.custom_proposals();
+    let contexts = proposals.group_context_ext_proposals();
+    if adds.len() + removes.len() + evidence.len() + contexts.len() != proposals.length() {
+        return Err(Refused::UnknownProposal);
     }
-}
-
-impl core::error::Error for Refused {}
-
-impl IntoAnyError for Refused {
-    fn into_dyn_error(self) -> Result<Box<dyn core::error::Error + Send + Sync>, Self> {
-        Ok(self.into())
+    let is_own = adds.iter().all(ProposalInfo::is_by_value)
+        && removes.iter().all(ProposalInfo::is_by_value)
+        && evidence.iter().all(ProposalInfo::is_by_value)
+        && contexts.iter().all(ProposalInfo::is_by_value);
+    if !is_own {
+        return Err(Refused::UnknownProposal);
+    }
+    let after = match (evidence, contexts) {
+        ([], []) => before,
+        ([evidence], [context]) if evidence.proposal.proposal_type() == EVIDENCE => {
+            let evidence = Evidence::from_bytes(evidence.proposal.data());
+            let after = evidence.and_then(|it| before.after(&it));
+            let after = after.map_err(|_| Refused::Membership)?;
+            if !is_state_of(&context.proposal, &after) {
+                return Err(Refused::Membership);
+            }
+            Arc::new(after)
+        }
+        _ => return Err(Refused::Membership),
+    };
+    let added = adds.iter().map(|add| {
+        let certificate = credential::certificate(add.proposal.signing_identity());
+        certificate.map(|it| it.address()).map_err(|_| Refused::Membership)
+    });
+    let added: Vec<Address> = added.collect::<Result<_, _>>()?;
+    let removed = removes.iter().map(|remove| {
+        let member = roster.member_with_index(remove.proposal.to_remove());
+        let member = member.map_err(|_| Refused::Membership)?;
+        credential::address(&member.signing_identity).map_err(|_| Refused::Membership)
+    });
+    let removed: Vec<Address> = removed.collect::<Result<_, _>>()?;
+    // A device that is removed and added again has lost its state.
+    let may_go = |it: &Address| !after.has_device(it) || added.contains(it);
+    if added.iter().all(|it| after.has_device(it)) && removed.iter().all(may_go) {
+        Ok(after)
+    } else {
+        Err(Refused::Membership)
     }
 }

@@ -1,8 +1,12 @@
 //! Encoding of a group's state for the store. It is not an exchange format.
 
+use alloc::sync::Arc;
+
 use endseal_crypto::secret::Zeroizing;
 
+use super::conversation::ConversationState;
 use super::error::StateError;
+use super::evidence::put;
 use super::skipped_key_budget::SkippedKeyBudget;
 use super::state_fields::{flag, take};
 
@@ -44,6 +48,8 @@ pub(super) struct GroupMeta {
     pub(super) skipped_keys: SkippedKeyBudget,
     /// Length in bytes of the proposals that wait for a commit.
     pub(super) proposals: u64,
+    /// Persons and devices of a conversation; `None` for a group without these rules.
+    pub(super) conversation: Option<Arc<ConversationState>>,
 }
 
 #[derive(Clone, Copy)]
@@ -57,6 +63,8 @@ pub(super) struct OwnCommit {
 pub(super) struct Pending {
     pub(super) digest: [u8; 32],
     pub(super) secrets: Zeroizing<Vec<u8>>,
+    /// State of the conversation after the commit.
+    pub(super) conversation: Option<Arc<ConversationState>>,
 }
 
 impl GroupMeta {
@@ -74,11 +82,13 @@ impl GroupMeta {
             out.extend_from_slice(&commit.digest);
         }
         out.push(u8::from(self.pending.is_some()));
-        if let Some(Pending { digest, secrets }) = &self.pending {
+        if let Some(Pending { digest, secrets, conversation }) = &self.pending {
             out.extend_from_slice(digest);
             out.extend_from_slice(&(secrets.len() as u64).to_le_bytes());
             out.extend_from_slice(secrets);
+            put_conversation(&mut out, conversation.as_deref());
         }
+        put_conversation(&mut out, self.conversation.as_deref());
         out.extend_from_slice(&self.proposals.to_le_bytes());
         self.skipped_keys.encode(&mut out);
         out.extend_from_slice(mls);
@@ -101,12 +111,32 @@ impl GroupMeta {
             let length = length.map_err(|_| StateError)?;
             let (secrets, after) = rest.split_at_checked(length).ok_or(StateError)?;
             rest = after;
-            Some(Pending { digest, secrets: Zeroizing::new(secrets.to_vec()) })
+            let conversation = conversation(&mut rest)?;
+            Some(Pending { digest, secrets: Zeroizing::new(secrets.to_vec()), conversation })
         } else {
             None
         };
+        let conversation = conversation(&mut rest)?;
         let proposals = u64::from_le_bytes(take(&mut rest)?);
         let skipped_keys = SkippedKeyBudget::decode(&mut rest)?;
-        Ok((Self { pending, is_removed, own_commits, skipped_keys, proposals }, rest))
+        let meta = Self { pending, is_removed, own_commits, skipped_keys, proposals, conversation };
+        Ok((meta, rest))
     }
+}
+
+/// Appends the length (4 bytes) and the state of a conversation; the length is 0 without one.
+fn put_conversation(out: &mut Vec<u8>, state: Option<&ConversationState>) {
+    let bytes = state.map(ConversationState::to_bytes).unwrap_or_default();
+    put(out, &bytes);
+}
+
+fn conversation(rest: &mut &[u8]) -> Result<Option<Arc<ConversationState>>, StateError> {
+    let length = usize::try_from(u32::from_le_bytes(take(rest)?)).map_err(|_| StateError)?;
+    let (state, after) = rest.split_at_checked(length).ok_or(StateError)?;
+    *rest = after;
+    if state.is_empty() {
+        return Ok(None);
+    }
+    let state = ConversationState::from_bytes(state).map_err(|_| StateError)?;
+    Ok(Some(Arc::new(state)))
 }

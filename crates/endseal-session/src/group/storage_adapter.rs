@@ -10,6 +10,7 @@ use mls_rs::{GroupStateStorage, KeyPackageStorage};
 use mls_rs_core::group::{EpochRecord, GroupState};
 use mls_rs_core::key_package::KeyPackageData;
 
+use super::conversation::ConversationState;
 use super::signatures::{Keys, Signatures};
 use super::skipped_key_budget::{Generation, SkippedKeyBudget};
 
@@ -40,6 +41,8 @@ pub(super) struct Table {
     pub(super) signatures: Option<Signatures>,
     /// Set while a message is opened.
     pub(super) watch: Option<Watch>,
+    /// State of a conversation. The rules replace it when they allow a commit that changes it.
+    pub(super) conversation: Option<Arc<ConversationState>>,
 }
 
 /// Facts about a message that are recorded while the library opens it.

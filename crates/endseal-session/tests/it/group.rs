@@ -1,11 +1,10 @@
 //! Tests of groups (docs/spec/session.md, "Groups").
 
 mod commits;
+mod conversation;
 pub(crate) mod credentials;
 mod damage;
 pub(crate) mod device;
-#[cfg(feature = "draft-pq")]
-mod draft_pq;
 mod epochs;
 mod order;
 mod round_trip;

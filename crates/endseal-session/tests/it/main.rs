@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "long ones say what they did")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests have std")]
 
+mod conversation_vectors;
 mod device;
 mod engine;
 #[path = "../../../endseal-store/tests/faults/faults.rs"]

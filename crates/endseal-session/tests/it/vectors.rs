@@ -172,7 +172,7 @@ fn hex(bytes: &[u8]) -> Value {
     json!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
-fn unhex(value: &Value) -> Vec<u8> {
+pub(crate) fn unhex(value: &Value) -> Vec<u8> {
     let digits = value.as_str().unwrap().as_bytes().chunks_exact(2);
     digits.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }

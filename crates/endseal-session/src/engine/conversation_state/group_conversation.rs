@@ -309,6 +309,7 @@ fn failure(error: OpenError) -> Failure {
         OpenError::Own => Failure::Own,
         OpenError::NotMember => Failure::NoGroup,
         OpenError::TooLarge => Failure::GroupTooLarge,
+        OpenError::Membership => Failure::Membership,
         // Saving fails then, and the group is loaded again.
         OpenError::Internal => Failure::Damaged,
         // The caller parks it before.

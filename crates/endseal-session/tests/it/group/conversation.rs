@@ -1,0 +1,329 @@
+//! Conversations: groups whose members are the devices in person records
+//! (docs/spec/conversation.md).
+
+use core::num::NonZeroU32;
+
+use endseal_crypto::ed25519::{Seed, SigningKey};
+use endseal_crypto::identity::{Identity, RootSeed};
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::OsRandom;
+use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::{Certificate, DeviceId, DeviceKeys};
+use endseal_keyring::person::PersonChanges;
+use endseal_keyring::roster::{GroupId, Member, RosterChanges};
+use endseal_keyring::{Name, PersonRecord, Roster};
+use endseal_session::group::{
+    Change, Commit, ConversationError, ConversationState, Evidence, Group, GroupDevice, GroupError,
+    GroupKey, Members, OpenError, Opened, Suite,
+};
+
+use super::device::NOW;
+
+/// A person with a root identity and the record of the present epoch.
+struct Person {
+    root: Identity,
+    record: PersonRecord,
+}
+
+fn root(number: u8) -> Identity {
+    Identity::from_root_seed(RootSeed::from_bytes(&[number; 32]))
+}
+
+fn device_identity(number: u32) -> Identity {
+    let mut seed = [0xd0; 32];
+    seed[..4].copy_from_slice(&number.to_le_bytes());
+    Identity::from_root_seed(RootSeed::from_bytes(&seed))
+}
+
+fn nonzero(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap()
+}
+
+impl Person {
+    /// A person with these devices.
+    fn new(number: u8, devices: &[u32]) -> Self {
+        let root = root(number);
+        let (first, others) = devices.split_first().unwrap();
+        let device = device_identity(*first).public().clone();
+        let draft = PersonRecord::create(&root, nonzero(*first), device, &mut OsRandom);
+        let record = draft.ok().unwrap().sign(&root, b"sealed").unwrap();
+        let person = Self { root, record };
+        if others.is_empty() { person } else { person.with(others, &[]) }
+    }
+
+    /// The person in the next epoch.
+    fn with(&self, added: &[u32], removed: &[u32]) -> Self {
+        let mut changes = PersonChanges::new();
+        for number in removed {
+            changes.remove(nonzero(*number));
+        }
+        for number in added {
+            changes.add(nonzero(*number), device_identity(*number).public().clone());
+        }
+        let draft = self.record.next_epoch(&self.root, &changes, &mut OsRandom).ok().unwrap();
+        let root = Identity::from_root_seed(RootSeed::from_bytes(
+            self.root.root_seed().unwrap().expose_secret(),
+        ));
+        Self { record: draft.sign(&self.root, b"sealed").unwrap(), root }
+    }
+
+    fn identity(&self) -> endseal_crypto::ed25519::PublicKey {
+        *self.root.public().ed25519()
+    }
+
+    /// The device with a number, with keys that follow from both.
+    fn device(&self, number: u32) -> GroupDevice {
+        let mut seed = *self.identity().as_bytes();
+        seed[..4].copy_from_slice(&number.to_le_bytes());
+        let key = GroupKey::from_seed(Seed::from_bytes(&seed));
+        let signing = SigningKey::from_seed(Seed::from_bytes(&seed));
+        let keys = DeviceKeys {
+            device: DeviceId::new(number).unwrap(),
+            peer_id: PeerId::from_bytes(&seed),
+            agreement: signing.public_key().to_x25519(),
+            signing: *signing.public_key(),
+            group: *key.public_key(),
+        };
+        let certificate = Certificate::issue(self.root.signing(), &keys, 1_790_000_000_000);
+        GroupDevice::new(certificate, key).unwrap()
+    }
+}
+
+type Secrets = (Vec<u8>, Zeroizing<Vec<u8>>);
+
+fn package(device: &GroupDevice) -> (Vec<u8>, Secrets) {
+    let (public, secret) = device.key_package(Suite::MlKem768X25519, NOW).unwrap();
+    (public, (secret.id, secret.data))
+}
+
+fn join(device: &GroupDevice, welcome: &[u8], secret: &Secrets) -> Result<Group, GroupError> {
+    let joined = device.join(welcome, |id| (id == secret.0).then(|| secret.1.clone()));
+    joined.map(|joined| joined.group)
+}
+
+fn no_evidence() -> Evidence {
+    Evidence::default()
+}
+
+fn records(of: &[&Person]) -> Vec<PersonRecord> {
+    of.iter().map(|it| it.record.clone()).collect()
+}
+
+fn pair_state(a: &Person, b: &Person) -> ConversationState {
+    ConversationState::new(Members::of_two(a.identity(), b.identity()), &records(&[a, b])).unwrap()
+}
+
+/// The groups of Alice's device 1 and Bob's device 1, and those of all their other devices.
+fn pair(alice: &Person, bob: &Person, others: &[GroupDevice]) -> Vec<Group> {
+    let creator = alice.device(1);
+    let mut group =
+        creator.create_conversation(b"0123456789abcdef", pair_state(alice, bob), NOW).unwrap();
+    let devices: Vec<_> = [bob.device(1)].into_iter().collect();
+    let devices: Vec<_> = devices.iter().chain(others).collect();
+    let packages: Vec<_> = devices.iter().map(|it| package(it)).collect();
+    let public = packages.iter().map(|(public, _)| public.as_slice());
+    let commit = group.change(&no_evidence(), public, NOW).unwrap();
+    group.accept_pending().unwrap();
+    let mut groups = vec![group];
+    for (device, (_, secret)) in devices.iter().zip(&packages) {
+        groups.push(join(device, &commit.welcome[0], secret).unwrap());
+    }
+    groups
+}
+
+fn apply(groups: &mut [Group], commit: &Commit) -> Vec<Change> {
+    let open = |group: &mut Group| match group.open(&commit.commit).unwrap() {
+        Opened::Change(change) => change,
+        other => panic!("{other:?}"),
+    };
+    groups.iter_mut().map(open).collect()
+}
+
+#[test]
+fn devices_of_two_persons_talk_in_the_hybrid_suite() {
+    let (alice, bob) = (Person::new(1, &[1, 2]), Person::new(2, &[1]));
+    let mut groups = pair(&alice, &bob, &[alice.device(2)]);
+    let state = pair_state(&alice, &bob);
+    for group in &groups {
+        assert_eq!(group.suite(), Some(Suite::MlKem768X25519));
+        assert_eq!(group.conversation(), Some(&state));
+        assert!(group.members().iter().all(|it| state.has_device(it)));
+    }
+    let message = groups[1].seal(b"hello").unwrap();
+    for at in [0, 2] {
+        let Opened::Message { plaintext, .. } = groups[at].open(&message).unwrap() else {
+            panic!("no text")
+        };
+        assert_eq!(&plaintext[..], b"hello");
+    }
+    assert_eq!(state.devices().count(), 3);
+}
+
+#[test]
+fn a_new_record_adds_and_removes_devices_and_reaches_all_members() {
+    let (alice, bob) = (Person::new(1, &[1, 2]), Person::new(2, &[1]));
+    let mut groups = pair(&alice, &bob, &[alice.device(2)]);
+    // Alice's device 2 was stolen; device 3 takes its place. Bob's node is online first.
+    let later = alice.with(&[3], &[2]);
+    let evidence = Evidence::new(None, vec![later.record.clone()]);
+    let (public, secret) = package(&later.device(3));
+    let commit = groups[1].change(&evidence, [public.as_slice()], NOW).unwrap();
+    groups[1].accept_pending().unwrap();
+    let mut thief = groups.pop().unwrap();
+    assert!(apply(core::slice::from_mut(&mut thief), &commit)[0].is_removed);
+    let changes = apply(&mut groups[..1], &commit);
+    assert_eq!(changes[0].evidence.as_deref(), Some(&evidence));
+    assert_eq!(changes[0].removed, [alice.device(2).address()]);
+    groups.push(join(&later.device(3), &commit.welcome[0], &secret).unwrap());
+    let state = pair_state(&later, &bob);
+    assert!(groups.iter().all(|group| group.conversation().unwrap().digest() == state.digest()));
+    let message = groups[0].seal(b"without the thief").unwrap();
+    assert_eq!(thief.open(&message), Err(OpenError::NotMember));
+    assert!(matches!(groups[2].open(&message), Ok(Opened::Message { .. })));
+}
+
+#[test]
+fn a_state_outlives_the_memory() {
+    let (alice, bob) = (Person::new(1, &[1, 2]), Person::new(2, &[1]));
+    let mut group = pair(&alice, &bob, &[]).swap_remove(0);
+    let later = alice.with(&[3], &[2]);
+    let evidence = Evidence::new(None, vec![later.record.clone()]);
+    let (public, _) = package(&later.device(3));
+    group.change(&evidence, [public.as_slice()], NOW).unwrap();
+    let saved = group.save().unwrap();
+    let mut group = alice.device(1).load(&saved.state, saved.epoch_inserts).unwrap();
+    assert_eq!(group.conversation(), Some(&pair_state(&alice, &bob)));
+    group.accept_pending().unwrap();
+    let saved = group.save().unwrap();
+    let group = alice.device(1).load(&saved.state, saved.epoch_inserts).unwrap();
+    assert_eq!(group.conversation(), Some(&pair_state(&later, &bob)));
+}
+
+#[test]
+fn commits_that_break_the_rule_are_refused_and_the_epoch_stays() {
+    let (alice, bob, eve) =
+        (Person::new(1, &[1, 2]), Person::new(2, &[1, 2]), Person::new(3, &[1]));
+    let groups = || pair(&alice, &bob, &[alice.device(2)]);
+    let (unknown, _) = package(&eve.device(1));
+    // Someone who is no member.
+    let refused = groups()[0].change(&no_evidence(), [unknown.as_slice()], NOW);
+    assert_eq!(refused.err(), Some(GroupError::Membership));
+    // A device that the record does not have.
+    let (other, _) = package(&alice.device(9));
+    let refused = groups()[0].change(&no_evidence(), [other.as_slice()], NOW);
+    assert_eq!(refused.err(), Some(GroupError::Membership));
+    // Evidence of a person who is no member, and of a record that is older or forked.
+    let (later, fork) = (alice.with(&[3], &[]), alice.with(&[4], &[]));
+    for (records, changed) in [
+        (vec![eve.record.clone()], None),
+        (vec![alice.record.clone()], None),
+        (vec![later.record.clone(), later.record.clone()], None),
+        (vec![fork.record.clone()], Some(&later)),
+    ] {
+        let mut groups = groups();
+        if let Some(person) = changed {
+            let evidence = Evidence::new(None, vec![person.record.clone()]);
+            groups[0].change(&evidence, [], NOW).unwrap();
+            groups[0].accept_pending().unwrap();
+        }
+        let refused = groups[0].change(&Evidence::new(None, records), [], NOW);
+        assert_eq!(refused.err(), Some(GroupError::Membership));
+    }
+    // Changes that are meant for groups without a conversation.
+    let mut group = groups().swap_remove(0);
+    let (second, _) = package(&bob.device(2));
+    assert_eq!(group.add([second.as_slice()], NOW).err(), Some(GroupError::Membership));
+    let removed = group.remove(&[bob.device(1).address()], NOW);
+    assert_eq!(removed.err(), Some(GroupError::Membership));
+    assert_eq!(group.propose_leave().err(), Some(GroupError::Membership));
+    // One's own removal is for others to commit.
+    let without = Evidence::new(None, vec![alice.with(&[], &[1]).record]);
+    assert_eq!(group.change(&without, [], NOW).err(), Some(GroupError::RemovesItself));
+    assert_eq!(group.epoch(), 1);
+}
+
+#[test]
+fn a_device_that_lost_its_state_is_replaced() {
+    let (alice, bob) = (Person::new(1, &[1]), Person::new(2, &[1]));
+    let mut groups = pair(&alice, &bob, &[]);
+    let (public, secret) = package(&bob.device(1));
+    let commit = groups[0].change(&no_evidence(), [public.as_slice()], NOW).unwrap();
+    groups[0].accept_pending().unwrap();
+    let mut again = join(&bob.device(1), &commit.welcome[0], &secret).unwrap();
+    assert_eq!(groups[0].members().len(), 2);
+    let message = groups[0].seal(b"here you are").unwrap();
+    assert!(matches!(again.open(&message), Ok(Opened::Message { .. })));
+}
+
+#[test]
+fn a_team_follows_its_roster() {
+    let (alice, bob, carol) = (Person::new(1, &[1]), Person::new(2, &[1]), Person::new(3, &[1]));
+    let name = |text: &str| Name::new(text).unwrap();
+    let member =
+        |text: &str, person: &Person| Member::new(name(text), person.root.public().clone());
+    let id = GroupId::generate(&mut OsRandom, &alice.root, &name("team")).unwrap();
+    let members = vec![member("alice", &alice), member("bob", &bob)];
+    let roster = Roster::create(name("team"), id, alice.identity(), members).unwrap();
+    let roster = roster.sign(&alice.root, b"sealed").unwrap();
+    let members = Members::Team(Box::new(roster.clone()));
+    assert_eq!(
+        ConversationState::new(members.clone(), &records(&[&alice])).err(),
+        Some(ConversationError::NoRecord)
+    );
+    let state = ConversationState::new(members, &records(&[&alice, &bob])).unwrap();
+    assert_eq!(ConversationState::from_bytes(&state.to_bytes()), Ok(state.clone()));
+    let mut owner = alice.device(1).create_conversation(b"team", state, NOW).unwrap();
+    let (public, secret) = package(&bob.device(1));
+    let commit = owner.change(&no_evidence(), [public.as_slice()], NOW).unwrap();
+    owner.accept_pending().unwrap();
+    let mut bobs = join(&bob.device(1), &commit.welcome[0], &secret).unwrap();
+    // Carol comes, with her record and a device; Bob goes.
+    let next = |changes: &RosterChanges| {
+        roster.next_epoch(changes).unwrap().sign(&alice.root, b"sealed").unwrap()
+    };
+    let mut changes = RosterChanges::new();
+    changes.add(member("carol", &carol)).remove(name("bob"));
+    let evidence = Evidence::new(Some(next(&changes)), vec![carol.record.clone()]);
+    let (public, secret) = package(&carol.device(1));
+    let commit = owner.change(&evidence, [public.as_slice()], NOW).unwrap();
+    owner.accept_pending().unwrap();
+    assert!(apply(core::slice::from_mut(&mut bobs), &commit)[0].is_removed);
+    let carols = join(&carol.device(1), &commit.welcome[0], &secret).unwrap();
+    assert_eq!(carols.conversation(), owner.conversation());
+    assert_eq!(carols.members().len(), 2);
+    // A roster that another person signed is of another group.
+    let forged = Roster::create(
+        name("team"),
+        *roster.id(),
+        bob.identity(),
+        vec![member("bob", &bob), member("carol", &carol)],
+    );
+    let forged = forged.unwrap().sign(&bob.root, b"sealed").unwrap();
+    let refused = owner.change(&Evidence::new(Some(forged), Vec::new()), [], NOW);
+    assert_eq!(refused.err(), Some(GroupError::Membership));
+}
+
+#[test]
+fn encodings_are_canonical() {
+    let (alice, bob) = (Person::new(1, &[1, 2, 300]), Person::new(2, &[1]));
+    let state = pair_state(&alice, &bob);
+    let bytes = state.to_bytes();
+    assert_eq!(ConversationState::from_bytes(&bytes), Ok(state));
+    for cut in 0..bytes.len() {
+        assert!(ConversationState::from_bytes(&bytes[..cut]).is_err(), "{cut}");
+    }
+    let mut longer = bytes.clone();
+    longer.push(0);
+    assert!(ConversationState::from_bytes(&longer).is_err());
+    let mut swapped = bytes.clone();
+    swapped[2..34].copy_from_slice(&bytes[34..66]);
+    swapped[34..66].copy_from_slice(&bytes[2..34]);
+    assert!(ConversationState::from_bytes(&swapped).is_err());
+    let evidence = Evidence::new(None, records(&[&alice, &bob]));
+    let bytes = evidence.to_bytes().unwrap();
+    assert_eq!(Evidence::from_bytes(&bytes), Ok(evidence));
+    assert!(Evidence::from_bytes(&no_evidence().to_bytes().unwrap()).is_err());
+    for cut in (0..bytes.len()).step_by(97) {
+        assert!(Evidence::from_bytes(&bytes[..cut]).is_err(), "{cut}");
+    }
+}

@@ -1,0 +1,148 @@
+"""States of conversations and evidence, version 1: docs/spec/conversation.md."""
+
+from dataclasses import dataclass
+
+import ed25519_cofactored as ed
+import endseal_roster as rosters
+from endseal_identity import IdentityError
+
+ONESELF, PAIR, TEAM = 1, 2, 3
+MAX_STATE, MAX_EVIDENCE = 1 << 20, 768 << 10
+
+
+class Refused(Exception):
+    """Its argument is the class."""
+
+
+def require(condition, kind="format"):
+    if not condition:
+        raise Refused(kind)
+
+
+class Fields:
+    def __init__(self, data):
+        self.data = data
+
+    def take(self, length):
+        require(len(self.data) >= length)
+        field, self.data = self.data[:length], self.data[length:]
+        return field
+
+    def number(self, length):
+        return int.from_bytes(self.take(length), "little")
+
+    def document(self):
+        return self.take(self.number(4))
+
+
+@dataclass
+class State:
+    kind: int
+    roster: rosters.Roster | None
+    members: list
+    persons: dict
+
+    def encoded(self):
+        out = bytes([1, self.kind])
+        if self.roster:
+            out += with_length(self.roster.text.encode())
+        else:
+            out += b"".join(self.members)
+        for member in self.members:
+            epoch, digest, devices = self.persons[member]
+            out += epoch.to_bytes(8, "little") + digest + bytes([len(devices)])
+            out += b"".join(number.to_bytes(4, "little") for number in devices)
+        return out
+
+    def digest(self):
+        return rosters.derive("endseal/conversation@v1 state", self.encoded())
+
+    def devices(self):
+        for member in self.members:
+            for number in self.persons[member][2]:
+                yield member + number.to_bytes(4, "little")
+
+
+def with_length(data):
+    return len(data).to_bytes(4, "little") + data
+
+
+def key(data):
+    point = ed.decompress(data)
+    require(point and not ed.is_low_order(point))
+    return data
+
+
+def read(reader, data):
+    """A roster or a person record, of which all faults are those of the format."""
+    try:
+        return reader(data.decode("ascii"))
+    except (IdentityError, UnicodeDecodeError):
+        raise Refused("format") from None
+
+
+def members_of(roster):
+    return sorted(member.ed25519 for member in roster.named.values())
+
+
+def state(data):
+    """ "State" """
+    require(len(data) <= MAX_STATE)
+    fields = Fields(data)
+    require(fields.number(1) == 1)
+    kind, roster = fields.number(1), None
+    require(kind in (ONESELF, PAIR, TEAM))
+    if kind == TEAM:
+        roster = read(rosters.roster, fields.document())
+        members = members_of(roster)
+    else:
+        members = [key(fields.take(32)) for _ in range(kind)]
+        require(kind == ONESELF or members[0] < members[1])
+    persons = {}
+    for member in members:
+        epoch, digest = fields.number(8), fields.take(32)
+        devices = [fields.number(4) for _ in range(fields.number(1))]
+        require(epoch > 0 and devices and devices[0] > 0)
+        require(all(a < b for a, b in zip(devices, devices[1:])))
+        persons[member] = (epoch, digest, devices)
+    require(not fields.data)
+    return State(kind, roster, members, persons)
+
+
+def evidence(data):
+    """ "Evidence": the roster or None, and person records with their devices"""
+    require(len(data) <= MAX_EVIDENCE)
+    fields = Fields(data)
+    require(fields.number(1) == 1)
+    document = fields.document()
+    roster = read(rosters.roster, document) if document else None
+    records = []
+    while fields.data:
+        records.append(read(rosters.person, fields.document()))
+    require(roster or records)
+    return roster, records
+
+
+def after(before, roster, records):
+    """The state after evidence."""
+    members = before.members
+    if roster:
+        require(before.kind == TEAM, "roster")
+        try:
+            rosters.follows(roster, before.roster)
+        except IdentityError as error:
+            require(error.args == ("gap",), "roster")
+        members = members_of(roster)
+    new = {}
+    for record, devices in records:
+        require(record.owner not in new, "record")
+        if record.owner in before.persons:
+            epoch, digest, _ = before.persons[record.owner]
+            require(record.epoch > epoch, "record")
+            require(record.epoch > epoch + 1 or record.previous == digest, "record")
+        new[record.owner] = (record.epoch, record.digest(), sorted(devices))
+    persons = {**before.persons, **new}
+    require(all(member in persons for member in members), "missing")
+    require(all(member in members for member in new), "record")
+    persons = {member: persons[member] for member in members}
+    return State(before.kind, roster or before.roster, members, persons)
