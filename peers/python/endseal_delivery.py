@@ -54,6 +54,26 @@ def targets(ids, slots):
     return [(peer, slots[at * each : (at + 1) * each]) for at, peer in enumerate(ids)]
 
 
+def group_put(put, peer):
+    """ "Conversations": the form of a frame for the members of a group"""
+    check(not put.slots, "targets")
+    if put.targets:
+        targets(put.targets, b"")
+    if not put.conversation.HasField("commit"):
+        return
+    check(not put.targets, "targets")
+    commit = put.conversation.commit
+    members = [peer for peer, _ in targets(commit.members, b"")]
+    check(members == sorted(members), "targets")
+    if commit.welcome:
+        sequence = vouched(put.frame, peer)
+        check(vouched(commit.welcome, peer) == sequence + 1, "frame")
+
+
+def members_digest(ids):
+    return blake3(ids, derive_key_context="endseal/delivery@v1 members").digest()
+
+
 def message_id(sender, sequence):
     key = blake3(derive_key_context="endseal/delivery@v1 message id")
     return key.update(sender + sequence.to_bytes(8, "little")).digest(16)

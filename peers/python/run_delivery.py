@@ -30,8 +30,12 @@ def request(vector):
     name, value = message(hub_pb2.HubRequest, vector, "request")
     delivery.check(name in FIRST, "request")
     if name == "put":
-        delivery.vouched(value.frame, bytes.fromhex(vector["peer"]))
-        delivery.targets(value.targets, value.slots)
+        peer = bytes.fromhex(vector["peer"])
+        delivery.vouched(value.frame, peer)
+        if value.HasField("conversation"):
+            delivery.group_put(value, peer)
+        else:
+            delivery.targets(value.targets, value.slots)
     return {"member": name}
 
 
@@ -45,6 +49,8 @@ def found(vector):
     if kind == "targets":
         delivery.targets(bytes.fromhex(vector["targets"]), bytes.fromhex(vector["slots"]))
         return {}
+    if kind == "members":
+        return {"digest": delivery.members_digest(bytes.fromhex(vector["members"])).hex()}
     if kind == "id":
         sender, sequence = bytes.fromhex(vector["sender"]), int(vector["sequence"])
         return {"id": delivery.message_id(sender, sequence).hex()}

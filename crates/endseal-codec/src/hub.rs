@@ -10,7 +10,8 @@ pub use answer::{
     RefusedView, Stored, StoredView, Welcome, WelcomeView,
 };
 pub use request::{
-    Acknowledge, AcknowledgeView, By, ByView, Credit, CreditView, Find, FindView, Hello, HelloView,
-    HubRequest, HubRequestView, Publish, PublishView, Put, PutView, Recover, RecoverView, Register,
-    RegisterView, Request, RequestView, Subscribe, SubscribeView, Take, TakeView,
+    Acknowledge, AcknowledgeView, By, ByView, Commit, CommitView, Conversation, ConversationView,
+    Credit, CreditView, Find, FindView, Hello, HelloView, HubRequest, HubRequestView, Publish,
+    PublishView, Put, PutView, Recover, RecoverView, Register, RegisterView, Request, RequestView,
+    Subscribe, SubscribeView, Take, TakeView,
 };

@@ -99,6 +99,8 @@ pub mod contract {
             hub::Hello::contract(),
             hub::Register::contract(),
             hub::Put::contract(),
+            hub::Conversation::contract(),
+            hub::Commit::contract(),
             hub::Subscribe::contract(),
             hub::Credit::contract(),
             hub::Acknowledge::contract(),

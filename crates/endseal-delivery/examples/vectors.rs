@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{
-    Acknowledge, Answer, By, CaughtUp, Code, Credit, Deliver, Find, Gap, GapReason, Hello,
-    HubAnswer, HubRequest, Person, Prekey, Publish, Put, Recover, Refused, Register, Request,
-    Stored, Subscribe, Take, Welcome,
+    Acknowledge, Answer, By, CaughtUp, Code, Commit, Conversation, Credit, Deliver, Find, Gap,
+    GapReason, Hello, HubAnswer, HubRequest, Person, Prekey, Publish, Put, Recover, Refused,
+    Register, Request, Stored, Subscribe, Take, Welcome,
 };
 use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{Random, RandomError};
-use endseal_crypto::{label, mldsa65};
+use endseal_crypto::{hash, label, mldsa65};
 use endseal_delivery::{MessageId, RecoveryProof, payload_limits, stored_limits};
 use endseal_keyring::AddressNote;
 use endseal_testing::Vector;
@@ -32,6 +32,7 @@ fn main() {
     windows(&dir);
     positions(&dir);
     targets(&dir);
+    members(&dir);
     recoveries(&dir);
     address_notes(&dir);
 }
@@ -115,6 +116,19 @@ impl Random for Repeated {
     }
 }
 
+/// Digests of the members of groups.
+fn members(dir: &Path) {
+    let ids = [[1; 32], [2; 32], [0xff; 32]];
+    for count in [1, 3] {
+        let members = ids[..count].concat();
+        Vector::new(&format!("members-{count}"), "the digest of a list of peer ids", "ok")
+            .with("kind", "members")
+            .with_hex("members", &members)
+            .with_hex("digest", &hash::derive(label::DELIVERY_MEMBERS, &[&members]))
+            .write(dir);
+    }
+}
+
 /// Proofs of a root key, as a hub reads them.
 fn recoveries(dir: &Path) {
     let root = SigningKey::from_seed(Seed::from_bytes(&[1; 32]));
@@ -145,17 +159,45 @@ fn sender() -> [u8; 32] {
 }
 
 fn frame() -> Vec<u8> {
+    frame_of(3)
+}
+
+fn frame_of(sequence: u64) -> Vec<u8> {
     let ciphertext = [0xc3; 20].into();
     let message =
         SealedMessage { scheme: Scheme::PAIRWISE, ciphertext, ..SealedMessage::default() };
-    let stamp = Stamp { sequence: 3, timestamp: 1_790_000_000_000, sender: sender() };
+    let stamp = Stamp { sequence, timestamp: 1_790_000_000_000, sender: sender() };
     let sealed = Sealed::<Message>::from_message(message);
     StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap()
 }
 
 fn put(targets: &[u8], slots: &[u8], frame: &[u8]) -> Vec<u8> {
-    let put = Put { targets: targets.into(), slots: slots.into(), frame: frame.into() };
+    let put = Put {
+        targets: targets.into(),
+        slots: slots.into(),
+        frame: frame.into(),
+        conversation: None,
+    };
     request(Request::Put(put))
+}
+
+/// A frame for the members of a group, and perhaps a commit: its members and its welcome.
+fn group_put(targets: &[u8], slots: &[u8], commit: Option<(&[u8], &[u8])>) -> Put {
+    let commit = commit.map(|(members, welcome)| Commit {
+        members: members.into(),
+        welcome: welcome.into(),
+    });
+    let conversation = Conversation { group: [0xc3; 16], epoch: 5, members: [0xd4; 32], commit };
+    Put {
+        targets: targets.into(),
+        slots: slots.into(),
+        frame: frame().into(),
+        conversation: Some(conversation),
+    }
+}
+
+fn refused_put(targets: &[u8], slots: &[u8], commit: Option<(&[u8], &[u8])>) -> Vec<u8> {
+    request(Request::Put(group_put(targets, slots, commit)))
 }
 
 fn request(request: Request) -> Vec<u8> {
@@ -166,7 +208,12 @@ fn request(request: Request) -> Vec<u8> {
 /// peer.
 fn requests(dir: &Path) {
     let two = [[1; 32], [2; 32]].concat();
-    let put = Put { targets: two.as_slice().into(), slots: [9; 72].into(), frame: frame().into() };
+    let put = Put {
+        targets: two.as_slice().into(),
+        slots: [9; 72].into(),
+        frame: frame().into(),
+        conversation: None,
+    };
     for (name, comment, member) in [
         ("hello", "a greeting", Request::Hello(Hello { version: 1, ..Hello::default() })),
         (
@@ -184,6 +231,18 @@ fn requests(dir: &Path) {
             }),
         ),
         ("put", "a frame with slots for two mailboxes", Request::Put(put)),
+        ("put-group", "a frame for all members", Request::Put(group_put(&[], &[], None))),
+        ("put-member", "a frame for one member", Request::Put(group_put(&[1; 32], &[], None))),
+        (
+            "put-commit",
+            "a commit without new members",
+            Request::Put(group_put(&[], &[], Some((&two, &[])))),
+        ),
+        (
+            "put-welcome",
+            "a commit with a welcome",
+            Request::Put(group_put(&[], &[], Some((&two, &frame_of(4))))),
+        ),
         (
             "subscribe",
             "everything behind a position",
@@ -254,6 +313,24 @@ fn refused_requests(dir: &Path) {
             put(&[[1; 32], [2; 32]].concat(), &[9; 36], &frame())
         }),
         ("slots-length", "a slot of 35 bytes", "targets", put(&one, &[9; 35], &frame())),
+        ("none", "no mailbox and no group", "targets", put(&[], &[], &frame())),
+        ("group-slots", "a slot for a member", "targets", refused_put(&one, &[9; 36], None)),
+        ("group-twice", "one member twice", "targets", refused_put(&[1; 64], &[], None)),
+        ("commit-targets", "a commit for one member", "targets", {
+            refused_put(&one, &[], Some((&one, &[])))
+        }),
+        ("commit-order", "members in descending order", "targets", {
+            refused_put(&[], &[], Some((&[[2; 32], [1; 32]].concat(), &[])))
+        }),
+        ("commit-cut", "33 bytes of members", "targets", {
+            refused_put(&[], &[], Some((&[1; 33], &[])))
+        }),
+        ("welcome-sequence", "a welcome with a gap before it", "frame", {
+            refused_put(&[], &[], Some((&one, &frame_of(5))))
+        }),
+        ("welcome-cut", "a welcome that is cut", "frame", {
+            refused_put(&[], &[], Some((&one, &frame_of(4)[..80])))
+        }),
     ] {
         Vector::new(&format!("request-{expect}-{name}"), comment, expect)
             .with("kind", "request")
@@ -303,7 +380,17 @@ fn answers(dir: &Path) {
                 code: Code::FULL,
                 sequence: Some(0),
                 mailboxes: vec![[1; 32], [2; 32]],
-                wait: 0,
+                ..Refused::default()
+            }),
+        ),
+        (
+            "refused-epoch",
+            "the group is in another epoch",
+            Answer::Refused(Refused {
+                code: Code::EPOCH,
+                sequence: Some(3),
+                epoch: 6,
+                ..Refused::default()
             }),
         ),
         (

@@ -7,6 +7,7 @@
 //! | hand frames to a hub | [`node::Puts`] |
 //! | take frames from a hub | [`node::Subscription`] |
 //! | recognise a delivery that comes again | [`MessageId`] |
+//! | compare the members of a group with the hub | [`MembersDigest`] |
 //! | number the frames of a mailbox | [`position_after`] |
 //! | prove a root key to a hub | [`RecoveryProof`] |
 //!
@@ -21,12 +22,14 @@ pub mod hub;
 pub mod node;
 
 mod credit;
+mod members;
 mod message_id;
 mod position;
 mod recovery;
 mod targets;
 
 pub use credit::Credit;
+pub use members::MembersDigest;
 pub use message_id::MessageId;
 pub use position::position_after;
 pub use recovery::RecoveryProof;

@@ -259,7 +259,12 @@ impl Member {
         let sealed = Sealed::<Message>::from_message(message);
         let frame = StoredFrame::vouched(&sealed, stamp, stored_limits())?;
         let targets = target.as_bytes()[..].into();
-        Ok(Request::Put(Put { targets, slots: Vec::new().into(), frame: frame.into() }))
+        Ok(Request::Put(Put {
+            targets,
+            slots: Vec::new().into(),
+            frame: frame.into(),
+            conversation: None,
+        }))
     }
 
     /// Puts a text of 200 bytes to itself every 50 ms, and fetches nothing. Prints median, P99 and

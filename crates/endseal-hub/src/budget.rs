@@ -33,6 +33,15 @@ impl Budgets {
         taken.map_err(|wait| Refused { code: Code::RATE, wait, ..Refused::default() })
     }
 
+    /// Takes the cost of deliveries that are known after they were stored alone, as far as the
+    /// budget of the device has it.
+    pub(crate) fn spend(&self, peer: &PeerId, cost: usize) {
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(budget) = devices.get_mut(peer) {
+            budget.left = budget.left.saturating_sub(cost as u64 * 1_000);
+        }
+    }
+
     /// Returns the cost of a request that the hub has not executed.
     pub(crate) fn give_back(&self, peer: &PeerId, cost: usize) {
         let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,6 +6,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use endseal_codec::hub::{Answer, Code, Refused};
 use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::MembersDigest;
+use endseal_delivery::hub::GroupId;
 use endseal_keyring::PersonRecord;
 use endseal_keyring::device::{Certificate, PrekeyBundle};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
@@ -13,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 /// The work for one request. The writer executes several commands in one transaction.
 pub(crate) enum Command {
     /// Store a frame.
-    Put(Put),
+    Put(Box<Put>),
     /// Delete the frames that a node has acknowledged, and return the end of its mailbox. `told` is
     /// the position of the last gap that was reported to the node.
     Acknowledge {
@@ -51,6 +53,8 @@ pub(crate) struct Put {
     pub(crate) targets: Vec<PeerId>,
     /// One slot for each target, all of the same length; or empty.
     pub(crate) slots: Bytes,
+    /// The group for whose members the frame is. Without targets, all of them get it.
+    pub(crate) group: Option<GroupFrame>,
     pub(crate) frame: Bytes,
     /// The cost that was taken from the sender's budget.
     pub(crate) cost: usize,
@@ -61,6 +65,23 @@ pub(crate) struct Put {
     pub(crate) stopped: Arc<OnceLock<Code>>,
     /// The memory that is reserved for the frame until it is answered.
     pub(crate) _permit: OwnedSemaphorePermit,
+}
+
+/// The group of a frame, as its sender knows it.
+pub(crate) struct GroupFrame {
+    pub(crate) id: GroupId,
+    /// The epoch in which the frame was made.
+    pub(crate) epoch: u64,
+    pub(crate) members: MembersDigest,
+    pub(crate) commit: Option<GroupChange>,
+}
+
+/// The group after a commit.
+pub(crate) struct GroupChange {
+    /// The peer ids of its members, in ascending order.
+    pub(crate) members: Vec<PeerId>,
+    /// The frame for those that are new.
+    pub(crate) welcome: Option<Bytes>,
 }
 
 /// The answer to a frame: its sequence number, and whether it is durable or why it was refused.

@@ -32,7 +32,7 @@ const REQUESTS: [&str; 10] = [
 ];
 
 /// Codes of refusals, as rows of the counters.
-const CODES: [(Code, &str); 16] = [
+const CODES: [(Code, &str); 19] = [
     (Code::REQUEST, "request"),
     (Code::REGISTERED, "registered"),
     (Code::REVOKED, "revoked"),
@@ -49,6 +49,9 @@ const CODES: [(Code, &str); 16] = [
     (Code::NONE, "none"),
     (Code::USED, "used"),
     (Code::SPACE, "space"),
+    (Code::CONVERSATION, "conversation"),
+    (Code::EPOCH, "epoch"),
+    (Code::MEMBERS, "members"),
 ];
 
 /// A number of frames, and the bytes of these frames and their slots.
@@ -146,7 +149,7 @@ impl Metrics {
         let row = match action {
             Action::Hello(_) => 0,
             Action::Register(_) => 1,
-            Action::Put(..) | Action::RefuseFrame(..) => 2,
+            Action::Put(..) | Action::PutGroup(_) | Action::RefuseFrame(..) => 2,
             Action::Subscribe(..) => 3,
             Action::Credit(_) => 4,
             Action::Acknowledge(_) => 5,

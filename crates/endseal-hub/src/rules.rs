@@ -1,5 +1,6 @@
 //! The delivery rules. They work on one transaction, and on the devices that it has read.
 
+mod group;
 mod lookup;
 mod mailbox;
 mod publication;
@@ -11,8 +12,10 @@ use std::sync::{Arc, OnceLock};
 
 use endseal_codec::hub::Code;
 use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::hub::GroupId;
 use endseal_keyring::PersonRecord;
 
+use self::group::Group;
 use crate::command::{By, Command};
 use crate::limits::HubLimits;
 use crate::metrics::Amount;
@@ -82,6 +85,8 @@ pub(crate) struct Rules<'t> {
     /// Devices as they were before the transaction. `None` for a peer that is unknown.
     loaded: HashMap<PeerId, Option<Device>>,
     changed: BTreeMap<PeerId, Device>,
+    /// Groups that the commands name, as they are now.
+    groups: BTreeMap<GroupId, Group>,
     /// Changes of frames and bytes that wait, by mailbox and by identity of the sender.
     shares: BTreeMap<(DeviceRow, [u8; 32]), (i64, i64)>,
     stored: Amount,
@@ -124,6 +129,7 @@ impl<'t> Rules<'t> {
             context,
             loaded: HashMap::new(),
             changed: BTreeMap::new(),
+            groups: BTreeMap::new(),
             shares: BTreeMap::new(),
             stored: Amount::default(),
             deletions: Vec::new(),
@@ -137,7 +143,14 @@ impl<'t> Rules<'t> {
         if !identities.is_empty() {
             rules.transaction.lock_persons(&identities)?;
         }
+        // Groups are locked before devices, in one order.
+        let mut groups: Vec<_> = commands.iter().filter_map(group_of).collect();
+        groups.sort_unstable();
+        groups.dedup();
         let mut peers: Vec<_> = rules.context.needed.iter().copied().collect();
+        if !groups.is_empty() {
+            peers.extend(rules.load_groups(&groups)?);
+        }
         commands.iter().for_each(|command| add_peers(command, &mut peers));
         peers.extend(deletions.iter().map(|it| it.peer));
         rules.load(peers)?;
@@ -184,7 +197,8 @@ impl<'t> Rules<'t> {
     }
 
     /// Writes the changed devices to the transaction, and returns all changes.
-    pub(crate) fn finish(self) -> Result<Changes, StorageError> {
+    pub(crate) fn finish(mut self) -> Result<Changes, StorageError> {
+        self.write_groups()?;
         for device in self.changed.values() {
             self.transaction.update_device(&device.state)?;
         }
@@ -294,6 +308,8 @@ fn add_peers(command: &Command, peers: &mut Vec<PeerId>) {
         Command::Put(put) => {
             peers.push(put.sender);
             peers.extend(&put.targets);
+            let commit = put.group.as_ref().and_then(|group| group.commit.as_ref());
+            peers.extend(commit.iter().flat_map(|commit| &commit.members));
         }
         Command::Acknowledge { peer, .. }
         | Command::Hello { peer, .. }
@@ -309,6 +325,14 @@ fn add_peers(command: &Command, peers: &mut Vec<PeerId>) {
         | Command::Reload
         | Command::Totals(_)
         | Command::Probe(_) => {}
+    }
+}
+
+/// Returns the group of a command.
+fn group_of(command: &Command) -> Option<GroupId> {
+    match command {
+        Command::Put(put) => put.group.as_ref().map(|group| group.id),
+        _ => None,
     }
 }
 

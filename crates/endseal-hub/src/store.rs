@@ -14,8 +14,8 @@ pub use migration::{Cell, ColumnType, Importer, Migrations, Table, migrate};
 pub use postgres::PostgresStore;
 pub use quota::Quota;
 pub use rows::{
-    ChangeListener, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState, Mailbox,
-    OpenInvitation, Outdated, ShareChange, Space, StoreState,
+    ChangeListener, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState, GroupRow, GroupState,
+    Mailbox, OpenInvitation, Outdated, ShareChange, Space, StoreState,
 };
 pub use sqlite::SqliteStore;
 
@@ -246,6 +246,27 @@ pub trait HubTransaction {
         Ok(quotas)
     }
 
+    /// Returns the groups with these ids that the store knows, and keeps other transactions from
+    /// changing them until this one ends.
+    fn groups(&mut self, ids: &[[u8; 16]]) -> Result<Vec<GroupState>, StorageError>;
+
+    /// Returns the number of groups that a person has made.
+    fn groups_of(&mut self, creator: &[u8; 32]) -> Result<u64, StorageError>;
+
+    /// Adds a group without members, in epoch 0. Returns its number.
+    fn add_group(&mut self, id: &[u8; 16], creator: &[u8; 32]) -> Result<GroupRow, StorageError>;
+
+    /// Writes the epoch and the members of a group.
+    fn update_group(
+        &mut self,
+        group: GroupRow,
+        epoch: u64,
+        members: &[PeerId],
+    ) -> Result<(), StorageError>;
+
+    /// Deletes the groups all of whose members are revoked. Returns their number.
+    fn delete_abandoned_groups(&mut self) -> Result<u64, StorageError>;
+
     /// Adds a message of a sender that will be delivered to this number of mailboxes. Returns its
     /// number.
     fn add_message(
@@ -384,7 +405,7 @@ pub trait HubTransaction {
 }
 
 /// Queries that count violations of an invariant. Each count must be 0. Both engines run them.
-const CHECKS: [(&str, &str); 5] = [
+const CHECKS: [(&str, &str); 7] = [
     (
         "SELECT count(*) FROM delivery LEFT JOIN message ON message.id = delivery.message
             LEFT JOIN device ON device.id = delivery.device
@@ -407,6 +428,17 @@ const CHECKS: [(&str, &str); 5] = [
         "SELECT count(*) FROM device LEFT JOIN person ON person.identity = device.identity
             WHERE person.identity IS NULL",
         "devices without a person",
+    ),
+    (
+        "SELECT count(*) FROM member LEFT JOIN conversation ON conversation.id = member.conversation
+            LEFT JOIN device ON device.id = member.device
+            WHERE conversation.id IS NULL OR device.id IS NULL",
+        "members without a group or a device",
+    ),
+    (
+        "SELECT count(*) FROM conversation
+            WHERE id NOT IN (SELECT conversation FROM member)",
+        "groups without members",
     ),
     (
         "SELECT count(*) FROM (SELECT delivery.device AS mailbox, identity, count(*) AS times

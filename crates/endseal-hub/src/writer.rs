@@ -36,6 +36,8 @@ const KEPT_UNUSED: u64 = 4 << 20;
 /// The time of the expiry clock is noted once in this many microseconds.
 const NOTE_EVERY: u64 = 3_600_000_000;
 
+/// Deliveries to members of a group that cost as much as a frame: its body is stored once.
+const DELIVERIES_PER_FRAME: usize = 16;
 /// Devices that are kept in memory at most.
 const CACHED_DEVICES: usize = 65_536;
 /// Shortest interval at which totals are read that other processes change.
@@ -141,7 +143,8 @@ struct Failures {
 
 /// The result of a command. It is sent after the commit.
 enum Outcome {
-    Put(Result<(), Refused>),
+    /// The deliveries that the sender has not paid for.
+    Put(Result<usize, Refused>),
     Mailbox(Option<MailboxEnd>),
     Answer(Answer),
     Expires,
@@ -317,6 +320,7 @@ impl Writer {
             deletions,
             directory,
             metrics,
+            budgets,
             was_full,
             ..
         } = self;
@@ -396,7 +400,7 @@ impl Writer {
         batch
             .drain(..)
             .zip(outcomes)
-            .for_each(|(command, outcome)| reply(command, outcome, metrics));
+            .for_each(|(command, outcome)| reply(command, outcome, metrics, budgets));
         store.announce(&announced);
         self.warn_of_clock(expires);
         Ok(())
@@ -482,13 +486,14 @@ fn note(peer: &PeerId, before: Option<&DeviceState>, after: &DeviceState) {
 }
 
 /// Answers a command. Its connection may have ended.
-fn reply(command: Command, outcome: Outcome, metrics: &Metrics) {
+fn reply(command: Command, outcome: Outcome, metrics: &Metrics, budgets: &Budgets) {
     match (command, outcome) {
         (Command::Put(put), Outcome::Put(result)) => {
-            if result.is_ok() {
+            if let Ok(unpaid) = result {
                 metrics.stored(put.received.elapsed());
+                budgets.spend(&put.sender, unpaid / DELIVERIES_PER_FRAME);
             }
-            drop(put.answer.send((put.sequence, result)));
+            drop(put.answer.send((put.sequence, result.map(drop))));
         }
         (Command::Acknowledge { answer: Some(to), .. }, Outcome::Mailbox(Some(end))) => {
             let _ = to.send(end);

@@ -82,6 +82,8 @@ message! {
         3 mailboxes: Repeated<Fixed<32>, 0, 1024>,
         /// Milliseconds after which it may be tried again.
         4 wait: Implicit<Uint64>,
+        /// Epoch of the conversation at the hub.
+        5 epoch: Implicit<Uint64>,
     }
 }
 
@@ -122,6 +124,12 @@ open_enum! {
         USED = 15 "CODE_USED",
         /// The hub has no space left for frames; a later attempt may succeed.
         SPACE = 16 "CODE_SPACE",
+        /// There is no such conversation, or the peer is not a member of it.
+        CONVERSATION = 17 "CODE_CONVERSATION",
+        /// The conversation is in another epoch.
+        EPOCH = 18 "CODE_EPOCH",
+        /// The hub has other members of the conversation.
+        MEMBERS = 19 "CODE_MEMBERS",
     }
 }
 

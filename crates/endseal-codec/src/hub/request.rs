@@ -68,12 +68,39 @@ message! {
 message! {
     /// Stores a frame in one or more mailboxes.
     pub struct Put, PutView {
-        /// Peer ids of 1 to 1,024 mailboxes, one after the other.
-        1 targets: Required<Bytes<32, 32_768>>,
+        /// Peer ids of up to 1,024 mailboxes, one after the other; empty for all members of a
+        /// conversation.
+        1 targets: Implicit<Bytes<0, 32_768>>,
         /// One slot for each target, or empty.
         2 slots: Implicit<Bytes<0, UNBOUNDED>>,
         /// The stored frame, encoded and vouched.
         3 frame: Required<Bytes<64, UNBOUNDED>>,
+        /// The conversation to which the frame belongs.
+        4 conversation: Optional<Nested<Conversation>>,
+    }
+}
+
+message! {
+    /// The group to which a frame belongs, as its sender knows it.
+    pub struct Conversation, ConversationView {
+        /// Id of the group.
+        1 group: Required<Fixed<16>>,
+        /// Epoch in which the frame was made.
+        2 epoch: Implicit<Uint64>,
+        /// Digest of the peer ids of the members in that epoch.
+        3 members: Required<Fixed<32>>,
+        /// The group after this frame, if it begins the next epoch.
+        4 commit: Optional<Nested<Commit>>,
+    }
+}
+
+message! {
+    /// The group after a commit.
+    pub struct Commit, CommitView {
+        /// Peer ids of the members, one after the other, in ascending order.
+        1 members: Required<Bytes<32, 32_768>>,
+        /// A stored frame for the members that are new; empty if there are none.
+        2 welcome: Implicit<Bytes<0, UNBOUNDED>>,
     }
 }
 

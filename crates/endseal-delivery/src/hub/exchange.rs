@@ -7,6 +7,7 @@ use endseal_codec::hub::{
 };
 use endseal_crypto::peer_id::PeerId;
 
+use super::group_put::GroupPut;
 use super::kind::Kind;
 use super::registration_state::{RegistrationState, allows};
 use crate::credit::Credit;
@@ -27,6 +28,8 @@ pub enum Action<'a> {
     Register(RegisterView<'a>),
     /// Store a frame: its sequence, its mailboxes, its bytes.
     Put(u64, Targets<'a>, &'a [u8]),
+    /// Store a frame for members of a group.
+    PutGroup(GroupPut<'a>),
     /// Deliver the frames behind a position.
     Subscribe(u64, Credit),
     /// Deliver more frames, as this additional credit allows.
@@ -86,6 +89,7 @@ impl Exchange {
         self.has_ended = !matches!(
             action,
             Action::Put(..)
+                | Action::PutGroup(_)
                 | Action::RefuseFrame(..)
                 | Action::Subscribe(..)
                 | Action::Find(_)
@@ -160,12 +164,22 @@ impl Exchange {
             return Action::Refuse(Code::REQUEST);
         }
         self.last = Some(sequence);
-        match Targets::read(put.targets, put.slots) {
-            Ok(targets) => {
-                self.unanswered += 1;
-                Action::Put(sequence, targets, put.frame)
+        let action = match &put.conversation {
+            None => Targets::read(put.targets, put.slots)
+                .map(|targets| Action::Put(sequence, targets, put.frame))
+                .map_err(|_| Code::TARGETS),
+            Some(_) if !put.slots.is_empty() => Err(Code::TARGETS),
+            Some(conversation) => {
+                GroupPut::read(sequence, put.targets, put.frame, conversation, peer)
+                    .map(Action::PutGroup)
             }
-            Err(_) => Action::RefuseFrame(sequence, Code::TARGETS),
+        };
+        match action {
+            Ok(action) => {
+                self.unanswered += 1;
+                action
+            }
+            Err(code) => Action::RefuseFrame(sequence, code),
         }
     }
 }

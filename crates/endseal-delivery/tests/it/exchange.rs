@@ -287,6 +287,7 @@ fn a_node_takes_what_it_asked_for_in_order() {
     let payload = answer(Answer::Gap(gap));
     assert!(matches!(subscription.answer(&payload), Ok(Arrival::Gap(_))));
     assert!(subscription.answer(&deliver(4, &bytes)).is_ok());
-    let put = Put { targets: [1; 32].into(), slots: [].into(), frame: bytes.into() };
+    let put =
+        Put { targets: [1; 32].into(), slots: [].into(), frame: bytes.into(), conversation: None };
     assert_eq!(subscription.answer(&request(Request::Put(put))).err(), Some(HubFault::Answer));
 }

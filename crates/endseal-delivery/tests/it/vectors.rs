@@ -8,7 +8,9 @@ use endseal_codec::frame::{ReplayWindow, Replayed};
 use endseal_codec::hub::{AnswerView, HubAnswer};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange, Kind, RegistrationState};
-use endseal_delivery::{MessageId, RecoveryProof, Targets, payload_limits, position_after};
+use endseal_delivery::{
+    MembersDigest, MessageId, RecoveryProof, Targets, payload_limits, position_after,
+};
 use endseal_keyring::{AddressNote, OpenAddressNoteError};
 use serde_json::{Value, json};
 
@@ -44,6 +46,14 @@ fn read(vector: &Value) -> Found {
             let (targets, slots) = (hex(&vector["targets"]), hex(&vector["slots"]));
             Targets::read(&targets, &slots).map_err(|_| "targets")?;
             Ok(Vec::new())
+        }
+        "members" => {
+            let members = hex(&vector["members"]);
+            let (ids, _) = members.as_chunks::<32>();
+            let peers: Vec<_> = ids.iter().map(PeerId::from_bytes).collect();
+            let digest = MembersDigest::of(&peers);
+            let digest: String = digest.as_bytes().iter().map(|it| format!("{it:02x}")).collect();
+            Ok(vec![("digest", json!(digest))])
         }
         "id" => {
             let sender = PeerId::from_bytes(&hex(&vector["sender"]).try_into().unwrap());

@@ -84,9 +84,10 @@ impl Rules<'_> {
         Ok(total)
     }
 
-    /// Plans the deletion of the frames that are older than the retention at a time, and of those
-    /// of revoked devices.
+    /// Deletes groups without a member that is left, and plans the deletion of the frames that are
+    /// older than the retention at a time, and of those of revoked devices.
     pub(crate) fn expire(&mut self, time: u64) -> Result<(), StorageError> {
+        self.transaction.delete_abandoned_groups()?;
         let retention =
             u64::try_from(self.context.limits.retention.as_micros()).unwrap_or(u64::MAX);
         // A position is at least the time at which its frame came.

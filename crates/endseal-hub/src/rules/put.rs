@@ -1,5 +1,6 @@
 //! Frames that senders put into mailboxes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use endseal_codec::frame::Replayed;
@@ -7,12 +8,13 @@ use endseal_codec::hub::{Code, Refused};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::position_after;
 
+use super::group::Recipients;
 use super::{Device, Rules};
 use crate::command::{Put, refused};
 use crate::digest::short_digest;
 use crate::limits::HubLimits;
 use crate::metrics::Amount;
-use crate::store::{Quota, StorageError};
+use crate::store::{DeviceRow, Quota, StorageError};
 
 /// Bytes of the database that a frame and a delivery need besides their contents, rounded up.
 const FRAME_OVERHEAD: u64 = 4_096;
@@ -20,7 +22,8 @@ const DELIVERY_OVERHEAD: u64 = 128;
 
 impl Rules<'_> {
     /// Stores a frame in all of its target mailboxes, or in none if it is refused.
-    pub(crate) fn put(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
+    /// Returns the number of deliveries that the sender has not paid for yet.
+    pub(crate) fn put(&mut self, put: &Put) -> Result<Result<usize, Refused>, StorageError> {
         let exchange = Arc::as_ptr(&put.stopped).addr();
         if let Some((_, code)) = self.stops.get(&exchange) {
             return Ok(Err(refused(*code)));
@@ -37,7 +40,7 @@ impl Rules<'_> {
         Ok(result)
     }
 
-    fn store(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
+    fn store(&mut self, put: &Put) -> Result<Result<usize, Refused>, StorageError> {
         self.load(put.targets.iter().copied())?;
         let (row, identity, mut next_window) = match self.registered(&put.sender)? {
             Ok(Device { state, .. }) => (state.row, state.identity, state.window.clone()),
@@ -50,25 +53,34 @@ impl Rules<'_> {
             Err(Replayed::Seen) => {
                 let noted = self.transaction.noted_put(row, put.sequence)?;
                 let is_same = noted.is_none_or(|noted| noted == digest);
-                return Ok(if is_same { Ok(()) } else { Err(refused(Code::USED)) });
+                return Ok(if is_same { Ok(0) } else { Err(refused(Code::USED)) });
             }
             Err(Replayed::Old) => return Ok(Err(refused(Code::OLD))),
         }
+        let recipients = match &put.group {
+            None => self.named_recipients(put, &identity),
+            Some(group) => self.group_recipients(put, group, &identity)?,
+        };
+        let Recipients { targets, welcome, after, missed } = match recipients {
+            Ok(recipients) => recipients,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let slot_len = put.slots.len().checked_div(put.targets.len()).unwrap_or_default();
-        let added = (put.frame.len() + slot_len) as u64;
-        for (code, is_refused) in [
-            (Code::MAILBOX, Self::is_absent as fn(&Self, &[u8; 32], &PeerId, u64) -> bool),
-            (Code::FULL, Self::is_full),
-        ] {
-            let found = put.targets.iter().filter(|it| is_refused(self, &identity, it, added));
-            let mailboxes: Vec<[u8; 32]> = found.map(|it| *it.as_bytes()).collect();
-            if !mailboxes.is_empty() {
-                return Ok(Err(Refused { code, mailboxes, ..Refused::default() }));
-            }
+        let of_frame = (put.frame.len() + slot_len) as u64;
+        let of_welcome = welcome.as_ref().map_or(0, |(frame, _)| frame.len() as u64);
+        let joining = welcome.as_ref().map_or(&[][..], |(_, new)| new);
+        let full = |it: &&PeerId, added| self.is_full(&identity, it, added);
+        let mailboxes = targets.iter().filter(|it| full(it, of_frame));
+        let mailboxes = mailboxes.chain(joining.iter().filter(|it| full(it, of_welcome)));
+        let mailboxes: Vec<[u8; 32]> = mailboxes.map(|it| *it.as_bytes()).collect();
+        if !mailboxes.is_empty() {
+            return Ok(Err(Refused { mailboxes, ..refused(Code::FULL) }));
         }
         // The log and the database each need this.
-        let taken = 2 * (FRAME_OVERHEAD + (put.frame.len() + put.slots.len()) as u64)
-            + 2 * DELIVERY_OVERHEAD * put.targets.len() as u64;
+        let frames = 1 + u64::from(welcome.is_some());
+        let bytes = (put.frame.len() + put.slots.len()) as u64 + of_welcome;
+        let deliveries = targets.len() + joining.len();
+        let taken = 2 * (frames * FRAME_OVERHEAD + bytes + DELIVERY_OVERHEAD * deliveries as u64);
         // As in a mailbox, a person may keep as much waiting as is left for all others, unless it
         // has a quota. That is exceeded by one frame, so that the longest one leaves, too.
         let total = self.total(&identity);
@@ -78,16 +90,47 @@ impl Rules<'_> {
         };
         let room = self.context.room.checked_sub(taken).filter(has_share);
         let Some(room) = room else { return Ok(Err(refused(Code::SPACE))) };
+        if welcome.is_some() && next_window.accept(put.sequence + 1).is_err() {
+            return Ok(Err(refused(Code::USED)));
+        }
         let Some(sender) = self.change(&put.sender)? else {
             return Ok(Err(refused(Code::REGISTERED)));
         };
         sender.state.window = next_window;
+        sender.state.dropped += missed;
         self.context.room = room;
-        let now = self.context.now;
         self.transaction.note_put(row, put.sequence, &digest)?;
-        let message = self.transaction.add_message(row, put.targets.len(), &put.frame)?;
-        for (number, target) in put.targets.iter().enumerate() {
-            let slot = put.slots.get(number * slot_len..(number + 1) * slot_len);
+        self.deliver(row, identity, &put.frame, &targets, &put.slots)?;
+        if let Some((frame, new)) = &welcome {
+            self.transaction.note_put(row, put.sequence + 1, &short_digest(frame))?;
+            self.deliver(row, identity, frame, new, &[])?;
+        }
+        self.groups.extend(after);
+        // Named targets were paid before.
+        let unpaid = if put.targets.is_empty() { deliveries } else { 0 };
+        Ok(Ok(unpaid))
+    }
+
+    /// Writes a frame and a delivery for each target.
+    fn deliver(
+        &mut self,
+        sender: DeviceRow,
+        identity: [u8; 32],
+        frame: &[u8],
+        targets: &[PeerId],
+        slots: &[u8],
+    ) -> Result<(), StorageError> {
+        self.stored.frames += 1;
+        self.stored.bytes += (frame.len() + slots.len()) as u64;
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let slot_len = slots.len() / targets.len();
+        let added = (frame.len() + slot_len) as u64;
+        let message = self.transaction.add_message(sender, targets.len(), frame)?;
+        for (number, target) in targets.iter().enumerate() {
+            let now = self.context.now;
+            let slot = slots.get(number * slot_len..(number + 1) * slot_len);
             let Some(device) = self.change(target)? else { continue };
             let state = &mut device.state;
             let position = position_after(state.last, now)
@@ -100,14 +143,27 @@ impl Rules<'_> {
             self.count(row, identity, 1, added.cast_signed());
             self.transaction.add_delivery(row, position, message, slot.unwrap_or_default())?;
         }
-        self.stored.frames += 1;
-        self.stored.bytes += (put.frame.len() + put.slots.len()) as u64;
-        Ok(Ok(()))
+        Ok(())
+    }
+
+    /// Returns the mailboxes that a frame names, if all of them exist.
+    fn named_recipients<'p>(
+        &self,
+        put: &'p Put,
+        sender: &[u8; 32],
+    ) -> Result<Recipients<'p>, Refused> {
+        let absent = put.targets.iter().filter(|it| self.is_absent(sender, it));
+        let mailboxes: Vec<[u8; 32]> = absent.map(|it| *it.as_bytes()).collect();
+        if !mailboxes.is_empty() {
+            return Err(Refused { mailboxes, ..refused(Code::MAILBOX) });
+        }
+        let targets = Cow::Borrowed(&put.targets[..]);
+        Ok(Recipients { targets, welcome: None, after: None, missed: 0 })
     }
 
     /// Returns true if a target has no mailbox for the sender. That of a pending device is for its
     /// own person alone.
-    fn is_absent(&self, sender: &[u8; 32], target: &PeerId, _: u64) -> bool {
+    pub(super) fn is_absent(&self, sender: &[u8; 32], target: &PeerId) -> bool {
         self.read(target).is_none_or(|Device { state, .. }| {
             state.is_revoked || state.is_pending && state.identity != *sender
         })
@@ -116,7 +172,7 @@ impl Rules<'_> {
     /// Returns true if a mailbox has no room, or the sender has taken its share of it: as much as
     /// is left for all others. So one person fills half of a mailbox, two fill three quarters, and
     /// there is always room for another. The owner has no share to keep to.
-    fn is_full(&self, sender: &[u8; 32], target: &PeerId, added: u64) -> bool {
+    pub(super) fn is_full(&self, sender: &[u8; 32], target: &PeerId, added: u64) -> bool {
         let Some(Device { state, shares }) = self.read(target) else { return false };
         let (frames, bytes) = self.mailbox_limits(&state.identity);
         let frames = frames.saturating_sub(state.frames);

@@ -32,7 +32,7 @@ pub(super) async fn serve_exchange(
     let action = exchange.request(&frame.payload, &peer, state);
     service.metrics.request(&action);
     match action {
-        action @ (Action::Put(..) | Action::RefuseFrame(..)) => {
+        action @ (Action::Put(..) | Action::PutGroup(_) | Action::RefuseFrame(..)) => {
             let started = puts::begin(action, &frame.payload);
             puts::serve(peer, answers, receiver, service, exchange, started).await;
         }

@@ -6,13 +6,14 @@ use std::time::Instant;
 use bytes::Bytes;
 use endseal_codec::hub::{Answer, Code, Refused, Stored};
 use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::Targets;
 use endseal_delivery::hub::{Action, Exchange};
 use endseal_transport::{FrameReceiver, Kind, SendError};
 use tokio::sync::mpsc;
 
 use super::ServiceState;
 use super::answer::Answers;
-use crate::command::{Command, Put, PutAnswer, refused};
+use crate::command::{Command, GroupChange, GroupFrame, Put, PutAnswer, refused};
 use crate::writer;
 
 /// Bytes of a frame that cost as much as a further target.
@@ -20,7 +21,13 @@ const COST_UNIT: usize = 64 << 10;
 
 /// The action for a frame, without a borrow of the payload.
 pub(super) enum Started {
-    Put { sequence: u64, targets: Vec<PeerId>, slots: Bytes, frame: Bytes },
+    Put {
+        sequence: u64,
+        targets: Vec<PeerId>,
+        slots: Bytes,
+        frame: Bytes,
+        group: Option<GroupFrame>,
+    },
     RefuseFrame(u64, Code),
     Refuse(Code),
 }
@@ -35,6 +42,26 @@ pub(super) fn begin(action: Action<'_>, payload: &Bytes) -> Started {
                 targets: targets.iter().map(|(target, _)| target).collect(),
                 slots: slots.into(),
                 frame: payload.slice_ref(frame),
+                group: None,
+            }
+        }
+        Action::PutGroup(put) => {
+            let peers = |targets: Targets<'_>| targets.iter().map(|(target, _)| target).collect();
+            let commit = put.commit.map(|commit| GroupChange {
+                members: peers(commit.members),
+                welcome: commit.welcome.map(|frame| payload.slice_ref(frame)),
+            });
+            Started::Put {
+                sequence: put.sequence,
+                targets: put.targets.map(peers).unwrap_or_default(),
+                slots: Bytes::new(),
+                frame: payload.slice_ref(put.frame),
+                group: Some(GroupFrame {
+                    id: *put.group,
+                    epoch: put.epoch,
+                    members: put.members,
+                    commit,
+                }),
             }
         }
         Action::RefuseFrame(sequence, code) => Started::RefuseFrame(sequence, code),
@@ -62,9 +89,14 @@ pub(super) async fn serve(
     loop {
         if let Some(started) = next.take() {
             match started {
-                Started::Put { sequence, targets, slots, frame } => {
+                Started::Put { sequence, targets, slots, frame, group } => {
                     let received = Instant::now();
-                    let cost = targets.len() * (1 + frame.len() / COST_UNIT);
+                    let commit = group.as_ref().and_then(|it| it.commit.as_ref());
+                    let members = commit.map_or(0, |it| it.members.len());
+                    let welcome = commit.and_then(|it| it.welcome.as_ref()).map_or(0, Bytes::len);
+                    // What the members of a group cost is taken when they are known.
+                    let copies = targets.len().max(1) + members;
+                    let cost = copies * (1 + frame.len() / COST_UNIT) + welcome / COST_UNIT;
                     let taken = match stopped.get().or(unpaid.as_ref()) {
                         Some(code) => Err(refused(*code)),
                         None => service.budgets.take(&peer, cost, writer::now()),
@@ -76,8 +108,8 @@ pub(super) async fn serve(
                         continue;
                     }
                     // The request is kept whole, beside copies of its targets and slots.
-                    let copied = slots.len() + targets.len() * size_of::<PeerId>();
-                    let kib = (2 * copied + frame.len()) / 1_024 + 1;
+                    let copied = slots.len() + (targets.len() + members) * size_of::<PeerId>();
+                    let kib = (2 * copied + frame.len() + welcome) / 1_024 + 1;
                     let kib = u32::try_from(kib).unwrap_or(u32::MAX);
                     let memory = Arc::clone(&service.memory);
                     let Ok(permit) = memory.acquire_many_owned(kib).await else { return };
@@ -88,13 +120,14 @@ pub(super) async fn serve(
                         targets,
                         slots,
                         frame,
+                        group,
                         cost,
                         received,
                         answer,
                         stopped: Arc::clone(&stopped),
                         _permit: permit,
                     };
-                    if service.commands.send(Command::Put(put)).await.is_err() {
+                    if service.commands.send(Command::Put(Box::new(put))).await.is_err() {
                         return;
                     }
                 }

@@ -50,7 +50,7 @@ impl Table {
 }
 
 /// The tables without `meta`, of which four values are copied.
-pub(super) const TABLES: [Table; 10] = [
+pub(super) const TABLES: [Table; 12] = [
     Table {
         name: "invitation",
         columns: &[("token", Bytes), ("name", Text), ("expires", Number), ("uses", Number)],
@@ -93,6 +93,11 @@ pub(super) const TABLES: [Table; 10] = [
         name: "delivery",
         columns: &[("device", Number), ("position", Number), ("message", Number), ("slot", Bytes)],
     },
+    Table {
+        name: "conversation",
+        columns: &[("id", Number), ("group_id", Bytes), ("creator", Bytes), ("epoch", Number)],
+    },
+    Table { name: "member", columns: &[("conversation", Number), ("device", Number)] },
     Table {
         name: "prekey",
         columns: &[("id", Number), ("device", Number), ("one_time", Number), ("bundle", Bytes)],

@@ -44,6 +44,24 @@ pub struct DeviceState {
     pub dropped: u64,
 }
 
+/// The number of a group in a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupRow(pub(crate) i64);
+
+/// A group of a conversation, as the database stores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
+pub struct GroupState {
+    /// The number of the group.
+    pub row: GroupRow,
+    /// The id of the group.
+    pub id: [u8; 16],
+    /// The number of its epoch.
+    pub epoch: u64,
+    /// The peer ids of its members, in ascending order.
+    pub members: Vec<PeerId>,
+}
+
 /// A frame in a mailbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]

@@ -21,6 +21,12 @@ CREATE TABLE message (id INTEGER PRIMARY KEY, sender INTEGER NOT NULL, mailboxes
     frame BLOB NOT NULL);
 CREATE TABLE delivery (device INTEGER NOT NULL, position INTEGER NOT NULL, message INTEGER NOT NULL,
     slot BLOB NOT NULL, PRIMARY KEY (device, position)) WITHOUT ROWID;
+-- Groups of conversations: their epoch, and the devices that are members in it.
+CREATE TABLE conversation (id INTEGER PRIMARY KEY, group_id BLOB NOT NULL UNIQUE,
+    creator BLOB NOT NULL, epoch INTEGER NOT NULL);
+CREATE INDEX conversation_of ON conversation (creator);
+CREATE TABLE member (conversation INTEGER NOT NULL, device INTEGER NOT NULL,
+    PRIMARY KEY (conversation, device)) WITHOUT ROWID;
 CREATE TABLE prekey (id INTEGER PRIMARY KEY, device INTEGER NOT NULL, one_time INTEGER NOT NULL,
     bundle BLOB NOT NULL, UNIQUE (device, bundle));
 CREATE TABLE taken (device INTEGER NOT NULL, asker INTEGER NOT NULL, time INTEGER NOT NULL,

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod contention;
+mod conversations;
 mod database;
 mod directory;
 mod faults;

@@ -264,7 +264,12 @@ pub(crate) fn put(targets: &[&Node], frame: &[u8]) -> Request {
 
 pub(crate) fn put_to(targets: &[PeerId], slots: &[u8], frame: &[u8]) -> Request {
     let targets: Vec<u8> = targets.iter().flat_map(|it| *it.as_bytes()).collect();
-    Request::Put(Put { targets: targets.into(), slots: slots.into(), frame: frame.into() })
+    Request::Put(Put {
+        targets: targets.into(),
+        slots: slots.into(),
+        frame: frame.into(),
+        conversation: None,
+    })
 }
 
 /// The node's side of an exchange with the hub.

@@ -347,7 +347,7 @@ fn put(engine: &Engine, pending: Pending, target: &Target) -> Result<Request, Hu
     let frame = StoredFrame::vouched(&sealed, stamp, stored_limits());
     let frame = frame.map_err(|_| HubError::TooLong)?.into();
     let (targets, slots) = (target.peers().into(), target.slots().into());
-    Ok(Request::Put(Put { targets, slots, frame }))
+    Ok(Request::Put(Put { targets, slots, frame, conversation: None }))
 }
 
 /// Removes the frames that the hub has stored, and records the acknowledgement.

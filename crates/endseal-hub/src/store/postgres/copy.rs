@@ -93,6 +93,7 @@ const FINISH: &str = "
         WHERE message.id = delivery.message;
     SELECT setval('device_id', coalesce(max(id), 0) + 1, false) FROM device;
     SELECT setval('message_id', coalesce(max(id), 0) + 1, false) FROM message;
+    SELECT setval('conversation_id', coalesce(max(id), 0) + 1, false) FROM conversation;
     SELECT setval('prekey_id', coalesce(max(id), 0) + 1, false) FROM prekey;
     COMMIT;
     ANALYZE";

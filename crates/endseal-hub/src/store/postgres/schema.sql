@@ -24,6 +24,13 @@ CREATE TABLE message (id bigint PRIMARY KEY, sender bigint NOT NULL, targets big
 ALTER TABLE message ALTER frame SET STORAGE EXTERNAL;
 CREATE TABLE delivery (device bigint NOT NULL, position bigint NOT NULL, message bigint NOT NULL,
     slot bytea NOT NULL, size bigint NOT NULL, PRIMARY KEY (device, position));
+-- Groups of conversations: their epoch, and the devices that are members in it.
+CREATE SEQUENCE conversation_id;
+CREATE TABLE conversation (id bigint PRIMARY KEY, group_id bytea NOT NULL UNIQUE,
+    creator bytea NOT NULL, epoch bigint NOT NULL);
+CREATE INDEX conversation_of ON conversation (creator);
+CREATE TABLE member (conversation bigint NOT NULL, device bigint NOT NULL,
+    PRIMARY KEY (conversation, device));
 CREATE SEQUENCE prekey_id;
 CREATE TABLE prekey (id bigint PRIMARY KEY, device bigint NOT NULL, one_time bigint NOT NULL,
     bundle bytea NOT NULL, UNIQUE (device, bundle));

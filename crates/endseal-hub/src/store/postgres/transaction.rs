@@ -14,8 +14,8 @@ use super::link::{Link, bytes, column, unsigned};
 use super::{device, device_columns};
 use crate::digest::short_digest;
 use crate::store::{
-    Deleted, DeletedShare, DeviceRow, DeviceState, HubTransaction, Mailbox, Outdated, ShareChange,
-    StorageError, put_slot, signed,
+    Deleted, DeletedShare, DeviceRow, DeviceState, GroupRow, GroupState, HubTransaction, Mailbox,
+    Outdated, ShareChange, StorageError, put_slot, signed,
 };
 
 /// Frames that one call deletes at most.
@@ -317,6 +317,79 @@ impl HubTransaction for PostgresTransaction<'_> {
         let positions: Vec<_> = mailboxes.iter().map(|it| signed(it.1)).collect();
         self.query(sql, &[&devices, &positions, &DELETED_FRAMES])?;
         Ok(())
+    }
+
+    fn groups(&mut self, ids: &[[u8; 16]]) -> Result<Vec<GroupState>, StorageError> {
+        let ids: Vec<&[u8]> = ids.iter().map(|id| &id[..]).collect();
+        let sql = "SELECT id, group_id, epoch FROM conversation
+            WHERE group_id = ANY($1) ORDER BY id FOR UPDATE";
+        let groups = self.query(sql, &[&ids])?;
+        if groups.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = groups.iter().map(|row| column::<i64>(row, 0)).collect::<Result<Vec<_>, _>>()?;
+        // A second statement, so that it sees what was committed while the first one waited.
+        let sql = "SELECT member.conversation, device.peer FROM member
+            JOIN device ON device.id = member.device
+            WHERE member.conversation = ANY($1) ORDER BY device.peer";
+        let mut members = HashMap::<i64, Vec<_>>::new();
+        for row in self.query(sql, &[&rows])? {
+            let peer = PeerId::from_bytes(&bytes(&row, 1)?);
+            members.entry(column(&row, 0)?).or_default().push(peer);
+        }
+        let group = |row: &Row| {
+            let number: i64 = column(row, 0)?;
+            let members = members.remove(&number).unwrap_or_default();
+            Ok(GroupState {
+                row: GroupRow(number),
+                id: bytes(row, 1)?,
+                epoch: unsigned(row, 2)?,
+                members,
+            })
+        };
+        groups.iter().map(group).collect()
+    }
+
+    fn groups_of(&mut self, creator: &[u8; 32]) -> Result<u64, StorageError> {
+        let sql = "SELECT count(*) FROM conversation WHERE creator = $1";
+        let row = self.query_opt(sql, &[&&creator[..]])?;
+        row.map_or(Ok(0), |row| unsigned(&row, 0))
+    }
+
+    fn add_group(&mut self, id: &[u8; 16], creator: &[u8; 32]) -> Result<GroupRow, StorageError> {
+        let sql = "INSERT INTO conversation (id, group_id, creator, epoch)
+            VALUES (nextval('conversation_id'), $1, $2, 0) RETURNING id";
+        let row = self.query_opt(sql, &[&&id[..], &&creator[..]])?;
+        let row = row.ok_or(StorageError::Format("a new row has no number"))?;
+        Ok(GroupRow(column(&row, 0)?))
+    }
+
+    fn update_group(
+        &mut self,
+        group: GroupRow,
+        epoch: u64,
+        members: &[PeerId],
+    ) -> Result<(), StorageError> {
+        let peers: Vec<&[u8]> = members.iter().map(|peer| &peer.as_bytes()[..]).collect();
+        let sql = "UPDATE conversation SET epoch = $2 WHERE id = $1";
+        self.execute(sql, &[&group.0, &signed(epoch)])?;
+        let sql = "DELETE FROM member WHERE conversation = $1";
+        self.execute(sql, &[&group.0])?;
+        let sql = "INSERT INTO member (conversation, device)
+            SELECT $1, id FROM device WHERE peer = ANY($2)";
+        self.execute(sql, &[&group.0, &peers])?;
+        Ok(())
+    }
+
+    fn delete_abandoned_groups(&mut self) -> Result<u64, StorageError> {
+        self.flush()?;
+        let sql = "WITH gone AS (DELETE FROM conversation WHERE NOT EXISTS (SELECT 1 FROM member
+                JOIN device ON device.id = member.device
+                WHERE member.conversation = conversation.id AND device.revoked = 0) RETURNING id),
+            members AS (DELETE FROM member USING gone WHERE member.conversation = gone.id)
+            SELECT count(*) FROM gone";
+        let row = self.query_opt(sql, &[])?;
+        row.map_or(Ok(0), |row| unsigned(&row, 0))
     }
 
     fn change_shares(&mut self, changes: &[ShareChange]) -> Result<(), StorageError> {

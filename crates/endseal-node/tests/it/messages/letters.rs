@@ -297,7 +297,8 @@ pub(super) async fn put(
         let sealed = Letter::seal(*head, envelope.to_vec());
         let frame = StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap();
         let targets = to.as_bytes()[..].into();
-        let put = Put { targets, slots: slot.to_vec().into(), frame: frame.into() };
+        let put =
+            Put { targets, slots: slot.to_vec().into(), frame: frame.into(), conversation: None };
         let payload = HubRequest::from(Request::Put(put)).to_vec(payload_limits()).unwrap();
         sender.send(&Frame::new(Kind::Control, payload)).await.unwrap();
         let answer = receiver.receive().await.unwrap().unwrap();

@@ -1,0 +1,176 @@
+//! Groups of conversations: the order of their commits, and who gets their frames
+//! (docs/spec/delivery.md, "Conversations").
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use endseal_codec::hub::{Code, Refused};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::MembersDigest;
+use endseal_delivery::hub::GroupId;
+
+use super::Rules;
+use crate::command::{GroupChange, GroupFrame, Put, refused};
+use crate::store::{GroupRow, GroupState, StorageError};
+
+/// Groups that a person can have made.
+const MAX_GROUPS: u64 = 10_000;
+
+/// A group as the transaction has it now.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// `None` until it is written.
+    row: Option<GroupRow>,
+    epoch: u64,
+    /// Peer ids in ascending order.
+    members: Vec<PeerId>,
+    /// The identity of the person who made it in this transaction.
+    creator: Option<[u8; 32]>,
+    is_changed: bool,
+}
+
+impl From<GroupState> for Group {
+    fn from(GroupState { row, epoch, members, .. }: GroupState) -> Self {
+        Self { row: Some(row), epoch, members, creator: None, is_changed: false }
+    }
+}
+
+/// Deliveries of a frame, and of the welcome with it.
+pub(super) struct Recipients<'p> {
+    pub(super) targets: Cow<'p, [PeerId]>,
+    pub(super) welcome: Option<(&'p Bytes, Vec<PeerId>)>,
+    /// The group after the frame, if it is a commit.
+    pub(super) after: Option<(GroupId, Group)>,
+    /// Number of members who do not get it, as their mailboxes are full.
+    pub(super) missed: u64,
+}
+
+impl Rules<'_> {
+    /// Reads and locks groups, and returns their members.
+    pub(super) fn load_groups(&mut self, ids: &[GroupId]) -> Result<Vec<PeerId>, StorageError> {
+        let mut peers = Vec::new();
+        for state in self.transaction.groups(ids)? {
+            peers.extend_from_slice(&state.members);
+            self.groups.insert(state.id, state.into());
+        }
+        Ok(peers)
+    }
+
+    /// Returns who gets a frame of a group, or why it is refused.
+    pub(super) fn group_recipients<'p>(
+        &mut self,
+        put: &'p Put,
+        frame: &'p GroupFrame,
+        sender: &[u8; 32],
+    ) -> Result<Result<Recipients<'p>, Refused>, StorageError> {
+        let group = match self.groups.get(&frame.id) {
+            Some(group) => group.clone(),
+            None if frame.commit.is_some() && frame.epoch == 0 => {
+                if self.transaction.groups_of(sender)? >= MAX_GROUPS {
+                    return Ok(Err(refused(Code::SPACE)));
+                }
+                let (members, creator) = (vec![put.sender], Some(*sender));
+                Group { row: None, epoch: 0, members, creator, is_changed: false }
+            }
+            None => return Ok(Err(refused(Code::CONVERSATION))),
+        };
+        if group.members.binary_search(&put.sender).is_err() {
+            return Ok(Err(refused(Code::CONVERSATION)));
+        }
+        if frame.epoch != group.epoch {
+            let refusal = Refused { epoch: group.epoch, ..refused(Code::EPOCH) };
+            return Ok(Err(refusal));
+        }
+        if MembersDigest::of(&group.members) != frame.members {
+            return Ok(Err(refused(Code::MEMBERS)));
+        }
+        self.load(group.members.iter().copied())?;
+        match &frame.commit {
+            Some(change) => self.commit_recipients(put, frame, change, group, sender),
+            None => Ok(self.member_recipients(put, &group, sender)),
+        }
+    }
+
+    /// Returns the members that get a frame which is no commit.
+    fn member_recipients<'p>(
+        &self,
+        put: &'p Put,
+        group: &Group,
+        sender: &[u8; 32],
+    ) -> Result<Recipients<'p>, Refused> {
+        let targets: Cow<'p, [PeerId]> = match &put.targets[..] {
+            [] => group.members.iter().copied().filter(|it| *it != put.sender).collect(),
+            named if named.iter().all(|it| group.members.binary_search(it).is_ok()) => {
+                Cow::Borrowed(named)
+            }
+            _ => return Err(refused(Code::TARGETS)),
+        };
+        // The conversation has a device that was revoked: a commit must remove it first.
+        let gone = targets.iter().filter(|it| self.is_absent(sender, it));
+        let gone: Vec<_> = gone.map(|it| *it.as_bytes()).collect();
+        if !gone.is_empty() {
+            return Err(Refused { mailboxes: gone, ..refused(Code::MAILBOX) });
+        }
+        Ok(Recipients { targets, welcome: None, after: None, missed: 0 })
+    }
+
+    /// Returns the recipients of a commit: the members before it, and those that are new.
+    fn commit_recipients<'p>(
+        &mut self,
+        put: &'p Put,
+        frame: &GroupFrame,
+        change: &'p GroupChange,
+        before: Group,
+        sender: &[u8; 32],
+    ) -> Result<Result<Recipients<'p>, Refused>, StorageError> {
+        let is_new = |it: &&PeerId| before.members.binary_search(it).is_err();
+        let new: Vec<PeerId> = change.members.iter().filter(is_new).copied().collect();
+        self.load(new.iter().copied())?;
+        let has_sender = change.members.binary_search(&put.sender).is_ok();
+        if !has_sender || new.is_empty() != change.welcome.is_none() {
+            return Ok(Err(refused(Code::TARGETS)));
+        }
+        let gone = new.iter().filter(|it| self.is_absent(sender, it));
+        let gone: Vec<_> = gone.map(|it| *it.as_bytes()).collect();
+        if !gone.is_empty() {
+            return Ok(Err(Refused { mailboxes: gone, ..refused(Code::MAILBOX) }));
+        }
+        // One that is revoked or full does not keep the others from their next epoch.
+        let added = put.frame.len() as u64;
+        let takes = |it: &&PeerId| {
+            **it != put.sender && !self.is_absent(sender, it) && !self.is_full(sender, it, added)
+        };
+        let targets = before.members.iter().filter(takes).copied().collect();
+        let missed = before
+            .members
+            .iter()
+            .filter(|it| !self.is_absent(sender, it) && self.is_full(sender, it, added));
+        let missed = missed.count() as u64;
+        let after = Group {
+            epoch: before.epoch + 1,
+            members: change.members.clone(),
+            is_changed: true,
+            ..before
+        };
+        Ok(Ok(Recipients {
+            targets,
+            welcome: change.welcome.as_ref().map(|welcome| (welcome, new)),
+            after: Some((frame.id, after)),
+            missed,
+        }))
+    }
+
+    /// Writes the groups that were changed.
+    pub(super) fn write_groups(&mut self) -> Result<(), StorageError> {
+        for (id, group) in self.groups.iter().filter(|(_, group)| group.is_changed) {
+            let row = match (group.row, &group.creator) {
+                (Some(row), _) => row,
+                (None, Some(creator)) => self.transaction.add_group(id, creator)?,
+                // Only groups that were made in this transaction have no row.
+                (None, None) => continue,
+            };
+            self.transaction.update_group(row, group.epoch, &group.members)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,235 @@
+//! Groups of conversations: the order of commits, and who gets what
+//! (docs/spec/delivery.md, "Conversations").
+
+use endseal_codec::hub::{Answer, Code, Commit, Conversation, Put, Refused, Request};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::MembersDigest;
+use endseal_hub::HubLimits;
+
+use crate::directory::next_record;
+use crate::puts::{put_one, subscribe};
+use crate::world::{Exchange, Node, World, identity, put};
+
+const GROUP: [u8; 16] = [7; 16];
+
+fn sorted(members: &[&Node]) -> Vec<PeerId> {
+    let mut peers: Vec<_> = members.iter().map(|it| it.peer).collect();
+    peers.sort_unstable();
+    peers
+}
+
+fn list(members: &[&Node]) -> Vec<u8> {
+    sorted(members).iter().flat_map(|it| *it.as_bytes()).collect()
+}
+
+/// A frame to the members of the group, as these nodes are its members in an epoch.
+fn say(frame: Vec<u8>, epoch: u64, members: &[&Node]) -> Put {
+    let digest = *MembersDigest::of(&sorted(members)).as_bytes();
+    let conversation =
+        Conversation { group: GROUP, epoch, members: digest, ..Conversation::default() };
+    Put { frame: frame.into(), conversation: Some(conversation), ..Put::default() }
+}
+
+/// A commit after which these nodes are the members.
+fn commit(before: Put, after: &[&Node], welcome: Vec<u8>) -> Request {
+    let mut put = before;
+    let commit =
+        Commit { members: list(after).into(), welcome: welcome.into() };
+    put.conversation.as_mut().unwrap().commit = Some(commit);
+    Request::Put(put)
+}
+
+/// Makes the group of these nodes, the first of which puts its frames 1 and 2.
+async fn make(members: &[&Node]) {
+    let first = members[0];
+    let begin = say(first.frame(1, b"commit"), 0, &[first]);
+    let answer = put_one(first, commit(begin, members, first.frame(2, b"welcome"))).await;
+    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+}
+
+fn refusal(answer: Answer) -> Refused {
+    match answer {
+        Answer::Refused(refused) => refused,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The texts that wait for a node, without the rest of their frames.
+async fn waiting(node: &Node) -> Vec<String> {
+    let mut exchange: Exchange = subscribe(node, 0, 1_000).await;
+    let mut texts = Vec::new();
+    while let Some(Answer::Deliver(deliver)) = exchange.receive().await {
+        let text = deliver.frame.rsplit(|byte| !byte.is_ascii_graphic() && *byte != b' ').next();
+        texts.push(String::from_utf8(text.unwrap().to_vec()).unwrap());
+    }
+    texts
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_is_made_and_its_members_get_what_is_said() {
+    let world = World::new();
+    let (alice, bob, carol) =
+        (world.registered().await, world.registered().await, world.registered().await);
+    let all = [&alice, &bob, &carol];
+    make(&all).await;
+    let answer = put_one(&bob, Request::Put(say(bob.frame(1, b"hello"), 1, &all))).await;
+    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    // A receipt goes to one member alone.
+    let mut receipt = say(carol.frame(1, b"receipt"), 1, &all);
+    receipt.targets = bob.peer.as_bytes()[..].into();
+    assert!(matches!(put_one(&carol, Request::Put(receipt)).await, Answer::Stored(_)));
+    assert_eq!(waiting(&alice).await, ["hello"]);
+    assert_eq!(waiting(&bob).await, ["welcome", "receipt"]);
+    assert_eq!(waiting(&carol).await, ["welcome", "hello"]);
+    assert!(world.faults().is_empty(), "{:?}", world.faults());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_two_commits_wins_and_the_other_learns_the_epoch() {
+    let mut world = World::new();
+    let (mut alice, mut bob) = (world.registered().await, world.registered().await);
+    make(&[&alice, &bob]).await;
+    let both = [&alice, &bob];
+    let of_alice = || commit(say(alice.frame(3, b"first"), 1, &both), &both, Vec::new());
+    assert!(matches!(put_one(&alice, of_alice()).await, Answer::Stored(_)));
+    let of_bob = commit(say(bob.frame(1, b"second"), 1, &both), &both, Vec::new());
+    let refused = refusal(put_one(&bob, of_bob).await);
+    assert_eq!((refused.code, refused.epoch, refused.sequence), (Code::EPOCH, 2, Some(1)));
+    let late = Request::Put(say(bob.frame(2, b"late"), 1, &both));
+    assert_eq!(refusal(put_one(&bob, late).await).code, Code::EPOCH);
+    // A commit whose answer was lost is put again, also after a restart.
+    let again = of_alice();
+    world.stop().await;
+    world.start();
+    alice.reconnect(&world).await;
+    bob.reconnect(&world).await;
+    assert!(matches!(put_one(&alice, again).await, Answer::Stored(_)));
+    let both = [&alice, &bob];
+    let text = Request::Put(say(bob.frame(3, b"in time"), 2, &both));
+    assert!(matches!(put_one(&bob, text).await, Answer::Stored(_)));
+    assert_eq!(waiting(&alice).await, ["in time"]);
+    assert_eq!(waiting(&bob).await, ["welcome", "first"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_removed_get_the_commit_and_nothing_after_it() {
+    let world = World::new();
+    let (alice, bob, carol) =
+        (world.registered().await, world.registered().await, world.registered().await);
+    let (all, left) = ([&alice, &bob, &carol], [&alice, &carol]);
+    make(&all).await;
+    let removal = commit(say(alice.frame(3, b"removal"), 1, &all), &left, Vec::new());
+    assert!(matches!(put_one(&alice, removal).await, Answer::Stored(_)));
+    let text = Request::Put(say(alice.frame(4, b"without bob"), 2, &left));
+    assert!(matches!(put_one(&alice, text).await, Answer::Stored(_)));
+    // Bob says that he is a member, and that he is not.
+    for members in [&all[..], &left] {
+        let text = Request::Put(say(bob.frame(1, b"still here"), 2, members));
+        assert_eq!(refusal(put_one(&bob, text).await).code, Code::CONVERSATION);
+    }
+    let back = commit(say(bob.frame(2, b"back"), 2, &left), &all, bob.frame(3, b"welcome"));
+    assert_eq!(refusal(put_one(&bob, back).await).code, Code::CONVERSATION);
+    assert_eq!(waiting(&bob).await, ["welcome", "removal"]);
+    assert_eq!(waiting(&carol).await, ["welcome", "removal", "without bob"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_that_do_not_fit_the_group_are_refused_and_change_nothing() {
+    let world = World::new();
+    let (alice, bob, carol) =
+        (world.registered().await, world.registered().await, world.registered().await);
+    let both = [&alice, &bob];
+    let unknown = Request::Put(say(alice.frame(1, b"text"), 0, &[&alice]));
+    assert_eq!(refusal(put_one(&alice, unknown).await).code, Code::CONVERSATION);
+    // A group begins in epoch 0.
+    let late = commit(say(alice.frame(2, b"x"), 1, &[&alice]), &both, alice.frame(3, b"welcome"));
+    assert_eq!(refusal(put_one(&alice, late).await).code, Code::CONVERSATION);
+    make(&both).await;
+    let all = [&alice, &bob, &carol];
+    let with = |sequence, welcome: Option<u64>, after: &[&Node]| {
+        let welcome = welcome.map_or(Vec::new(), |it| alice.frame(it, b"welcome"));
+        commit(say(alice.frame(sequence, b"commit"), 1, &both), after, welcome)
+    };
+    for (request, code) in [
+        // Members that the hub does not have.
+        (Request::Put(say(alice.frame(10, b"text"), 1, &all)), Code::MEMBERS),
+        // A commit without its maker, a new member without a welcome, a welcome for no one.
+        (with(11, None, &[&bob]), Code::TARGETS),
+        (with(12, None, &all), Code::TARGETS),
+        (with(13, Some(14), &both), Code::TARGETS),
+        // A welcome whose sequence is not the next one.
+        (with(15, Some(17), &all), Code::FRAME),
+    ] {
+        assert_eq!(refusal(put_one(&alice, request).await).code, code);
+    }
+    // A target that is no member.
+    let mut text = say(alice.frame(20, b"text"), 1, &both);
+    text.targets = carol.peer.as_bytes()[..].into();
+    assert_eq!(refusal(put_one(&alice, Request::Put(text)).await).code, Code::TARGETS);
+    // A member in the wrong order, or one that the hub does not know.
+    let mut request =
+        commit(say(alice.frame(21, b"commit"), 1, &both), &all, alice.frame(22, b"welcome"));
+    let Request::Put(put) = &mut request else { panic!() };
+    let change = put.conversation.as_mut().unwrap().commit.as_mut().unwrap();
+    let mut members = list(&all);
+    members.rotate_left(32);
+    change.members = members.into();
+    assert_eq!(refusal(put_one(&alice, request).await).code, Code::TARGETS);
+    let gone = world.unregistered(&identity(), 1).await;
+    let refused = refusal(put_one(&alice, with(23, Some(24), &[&alice, &bob, &gone])).await);
+    assert_eq!((refused.code, refused.mailboxes), (Code::MAILBOX, vec![*gone.peer.as_bytes()]));
+    // The group is as it was, and a number that was refused can be used.
+    assert!(matches!(put_one(&alice, with(30, Some(31), &all)).await, Answer::Stored(_)));
+    assert_eq!(waiting(&carol).await, ["welcome"]);
+    assert!(world.faults().is_empty(), "{:?}", world.faults());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_device_stops_texts_until_a_commit_removes_it() {
+    let world = World::new();
+    let (alice, root) = (world.registered().await, identity());
+    let bob = world.unregistered(&root, 1).await;
+    let token = world.invite(2, u64::MAX / 4);
+    assert!(matches!(bob.register(&token).await, Answer::Welcome(_)));
+    make(&[&alice, &bob]).await;
+    // Bob's second device takes the place of the first.
+    let mut second = world.unregistered(&root, 2).await;
+    second.person = next_record(&root, &bob.person, &[1], &[(2, &second.device)]);
+    assert!(matches!(second.register(&token).await, Answer::Welcome(_)));
+    let both = [&alice, &bob];
+    let text = Request::Put(say(alice.frame(3, b"to the thief"), 1, &both));
+    let refused = refusal(put_one(&alice, text).await);
+    assert_eq!((refused.code, refused.mailboxes), (Code::MAILBOX, vec![*bob.peer.as_bytes()]));
+    let now = [&alice, &second];
+    let change = say(alice.frame(4, b"commit"), 1, &both);
+    let answer = put_one(&alice, commit(change, &now, alice.frame(5, b"welcome"))).await;
+    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    let text = Request::Put(say(alice.frame(6, b"to bob"), 2, &now));
+    assert!(matches!(put_one(&alice, text).await, Answer::Stored(_)));
+    assert_eq!(waiting(&second).await, ["welcome", "to bob"]);
+    assert!(world.faults().is_empty(), "{:?}", world.faults());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_mailbox_stops_texts_and_no_commit() {
+    let mut limits = HubLimits::default();
+    limits.mailbox_frames = 4;
+    let world = World::with(limits);
+    let (alice, bob, carol) =
+        (world.registered().await, world.registered().await, world.registered().await);
+    let all = [&alice, &bob, &carol];
+    make(&all).await;
+    assert!(matches!(
+        put_one(&alice, put(&[&bob], &alice.frame(3, b"direct"))).await,
+        Answer::Stored(_)
+    ));
+    let text = Request::Put(say(alice.frame(4, b"text"), 1, &all));
+    let refused = refusal(put_one(&alice, text).await);
+    assert_eq!((refused.code, refused.mailboxes), (Code::FULL, vec![*bob.peer.as_bytes()]));
+    let change = commit(say(carol.frame(1, b"commit"), 1, &all), &all, Vec::new());
+    assert!(matches!(put_one(&carol, change).await, Answer::Stored(_)));
+    let text = Request::Put(say(alice.frame(5, b"after"), 2, &all));
+    assert_eq!(refusal(put_one(&alice, text).await).code, Code::FULL);
+    assert_eq!(waiting(&alice).await, ["commit"]);
+    assert!(world.faults().is_empty(), "{:?}", world.faults());
+}
