@@ -113,14 +113,47 @@ fn completions_are_printed_for_each_shell() {
     assert_eq!(run(program().args(["completions", "csh"])).code, 2);
 }
 
-#[test]
-fn bash_completes_names() {
+/// A folder with the homes of Alice, who has contacts, a group and a peer, and of Bob.
+fn home_with_names() -> Scratch {
     let scratch = Scratch::new();
     let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
     alice.knows(&bob);
     alice.run(&["contacts", "add", "berta", &Person::new("c", &scratch).identity()]).ok();
     alice.run(&["group", "create", "band", "bob"]).ok();
     alice.run(&["peers", "add", "desk", &bob.peer_id()]).ok();
+    scratch
+}
+
+#[test]
+fn zsh_completes_names() {
+    if Command::new("zsh").arg("--version").output().is_err() {
+        println!("not run: there is no zsh");
+        return;
+    }
+    let scratch = home_with_names();
+    let folder = Path::new(PROGRAM).parent().unwrap().display();
+    // Outside of a completion the builtin `compadd` refuses to work; its arguments are printed.
+    let complete = |words: &str| {
+        let script = format!(
+            "PATH='{folder}':$PATH; compdef() {{ :; }}; compadd() {{ print -r -- \"$@\"; }}; \
+             source <(endseal completions zsh); _endseal() {{ print flags; }}; words=({words}); \
+             CURRENT=$#words; _endseal_with_names"
+        );
+        let mut zsh = Command::new("zsh");
+        zsh.args(["-fc", &script]).env("ENDSEAL_HOME", scratch.path("alice"));
+        run(zsh.current_dir(scratch.folder())).ok().text().trim_end().to_owned()
+    };
+    assert_eq!(complete("endseal say ''"), "-- berta bob band");
+    assert_eq!(complete("endseal seal -g ''"), "-- band");
+    assert_eq!(complete("endseal send de"), "-S @ -- desk");
+    assert_eq!(complete("endseal --home bob say b"), "--");
+    assert_eq!(complete("endseal seal --to"), "flags");
+    assert_eq!(complete("endseal con"), "flags");
+}
+
+#[test]
+fn bash_completes_names() {
+    let scratch = home_with_names();
     let folder = Path::new(PROGRAM).parent().unwrap().display();
     let complete = |words: &str| {
         let script = format!(
