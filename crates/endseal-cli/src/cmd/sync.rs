@@ -280,8 +280,9 @@ impl From<HubError> for Failure {
         let failure = Self::of(kind, &error);
         match error {
             HubError::Refused(Code::REVOKED) => failure.hint(
-                "a copy of this directory that was renewed revokes it: endseal devices renew; if you \
-                 did not do either, someone has your 24 words or your identity file",
+                "if you revoked it or renewed a copy of this directory: endseal devices renew; if \
+                 the hub's owner removed you, ask for an invitation, then: endseal devices renew and \
+                 endseal join FILE; if neither, someone has your 24 words or your identity file",
             ),
             HubError::Refused(Code::PERSON) => failure
                 .hint("if you have devices at this hub, come back with: endseal recover"),

@@ -73,8 +73,10 @@ impl fmt::Display for HubError {
             Self::Wait(_) => "the hub was asked too often",
             Self::Refused(code) => match *code {
                 Code::REGISTERED => "this device is not registered at the hub",
-                Code::REVOKED => "this device was revoked",
-                Code::TOKEN => "the invitation is used up, expired, or not of this hub",
+                Code::REVOKED => "this device was revoked, or removed from the hub",
+                Code::TOKEN => {
+                    "the hub asks for an invitation that is not used up, expired, or of another hub"
+                }
                 Code::CERTIFICATE => "the hub does not accept the certificate of this device",
                 Code::PERSON => "the hub has another person record of this identity",
                 Code::STORAGE => "the hub cannot write",
