@@ -183,10 +183,8 @@ fn put(targets: &[u8], slots: &[u8], frame: &[u8]) -> Vec<u8> {
 
 /// A frame for the members of a group, and perhaps a commit: its members and its welcome.
 fn group_put(targets: &[u8], slots: &[u8], commit: Option<(&[u8], &[u8])>) -> Put {
-    let commit = commit.map(|(members, welcome)| Commit {
-        members: members.into(),
-        welcome: welcome.into(),
-    });
+    let commit = commit
+        .map(|(members, welcome)| Commit { members: members.into(), welcome: welcome.into() });
     let conversation = Conversation { group: [0xc3; 16], epoch: 5, members: [0xd4; 32], commit };
     Put {
         targets: targets.into(),

@@ -33,8 +33,7 @@ fn say(frame: Vec<u8>, epoch: u64, members: &[&Node]) -> Put {
 /// A commit after which these nodes are the members.
 fn commit(before: Put, after: &[&Node], welcome: Vec<u8>) -> Request {
     let mut put = before;
-    let commit =
-        Commit { members: list(after).into(), welcome: welcome.into() };
+    let commit = Commit { members: list(after).into(), welcome: welcome.into() };
     put.conversation.as_mut().unwrap().commit = Some(commit);
     Request::Put(put)
 }

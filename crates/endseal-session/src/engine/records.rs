@@ -45,6 +45,9 @@ pub(super) const ADDED_KEY_PACKAGE: u32 = 9;
 /// each id with its length (1) before it.
 const PENDING_KEY_PACKAGES: u32 = 10;
 
+/// Ratchet tree and conversation of a group, by its id. They change with its epoch alone.
+pub(super) const GROUP_TREE: u32 = 11;
+
 /// Present if new sessions of unknown senders are refused. The value is empty.
 pub(super) const UNKNOWN_SENDERS_REFUSED: u32 = 8;
 
@@ -63,7 +66,7 @@ pub(super) fn put_device(
 
 /// Removes the records that belong to the keys of a device.
 pub(super) fn remove_of_device(transaction: &WriteTransaction<'_>) -> Result<(), EngineError> {
-    const KINDS: [u32; 7] = [
+    const KINDS: [u32; 8] = [
         KEY_PACKAGE,
         FORGOTTEN,
         ENDING,
@@ -71,6 +74,7 @@ pub(super) fn remove_of_device(transaction: &WriteTransaction<'_>) -> Result<(),
         ADDED_KEY_PACKAGE,
         PENDING_KEY_PACKAGES,
         PARKED,
+        GROUP_TREE,
     ];
     for kind in KINDS {
         for (name, _) in transaction.records(kind)? {
@@ -236,7 +240,9 @@ pub(super) fn group(
             past.push(EpochState { epoch, state });
         }
     }
-    let group = device.load(&row.state, past).map_err(|_| EngineError::Damaged("group"))?;
+    let tree = transaction.record(GROUP_TREE, id)?.ok_or(EngineError::Damaged("group"))?;
+    let group = device.load(&row.state, &tree, past);
+    let group = group.map_err(|_| EngineError::Damaged("group"))?;
     Ok(Some((group, row.status)))
 }
 
@@ -248,6 +254,9 @@ pub(super) fn put_group(
     let GroupStates { id, epoch, status, changes } = states;
     let row = GroupRow { status: *status, epoch: *epoch, state: changes.state.clone() };
     transaction.put_group(id, &row)?;
+    if let Some(tree) = &changes.tree {
+        transaction.put_record(GROUP_TREE, id, tree)?;
+    }
     for past in changes.epoch_inserts.iter().chain(&changes.epoch_updates) {
         transaction.put_group_epoch(id, past.epoch, &past.state)?;
     }

@@ -336,6 +336,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
             self.transaction.decide_outbox(reference, false)?;
             records::decide_key_packages(self.transaction, conversation.name(), false)?;
         }
+        self.transaction.remove_record(records::GROUP_TREE, id)?;
         Ok(self.transaction.remove_group(id)?)
     }
 }

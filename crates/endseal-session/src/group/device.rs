@@ -8,6 +8,7 @@ use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::{Address, Certificate};
 use mls_rs::crypto::SignatureSecretKey;
+use mls_rs::group::ExportedTree;
 use mls_rs::mls_rs_codec::{MlsDecode, MlsEncode};
 use mls_rs::time::MlsTime;
 use mls_rs::{Client, ExtensionList, MlsMessage};
@@ -314,16 +315,19 @@ impl GroupDevice {
         Ok(Joined { group: Group::new(membership), key_package: id, inviter })
     }
 
-    /// Loads a group from its saved state and its stored past epochs.
+    /// Loads a group from its saved state, the tree that was saved last, and its stored past epochs.
     ///
     /// # Errors
     /// [`StateError`] if the state is damaged, or belongs to another device.
     pub fn load(
         &self,
         state: &[u8],
+        tree: &[u8],
         epochs: impl IntoIterator<Item = EpochState>,
     ) -> Result<Group, StateError> {
-        let (group_meta, mls) = GroupMeta::decode(state)?;
+        let (mut group_meta, mls) = GroupMeta::decode(state)?;
+        let tree = ExportedTree::from_bytes(group_meta.decode_tree(tree)?);
+        let tree = tree.map_err(|_| StateError)?;
         let epochs: Epochs =
             epochs.into_iter().map(|past| (past.epoch, Arc::new(past.state))).collect();
         let storage_adapter = StorageAdapter::new();
@@ -333,12 +337,19 @@ impl GroupDevice {
         let client = self.client(suite, &storage_adapter).map_err(|_| StateError)?;
         let state = Some(Zeroizing::new(mls.to_vec()));
         let (mls, table) = storage_adapter
-            .with(Table { state, epochs, ..Table::default() }, || client.load_group(&[]));
+            .with(Table { state, epochs, ..Table::default() }, || {
+                client.load_group_with_ratchet_tree(&[], tree)
+            });
         let mls = mls.map_err(|_| StateError)?;
         if !self.is_in(&mls) {
             return Err(StateError);
         }
-        MlsState::with(mls, storage_adapter, group_meta, table.epochs).map(Group::new)
+        let mut state = MlsState::with(mls, storage_adapter, group_meta, table.epochs)?;
+        if !state.has_its_state() {
+            return Err(StateError);
+        }
+        state.is_saved();
+        Ok(Group::new(state))
     }
 
     /// Returns true if the group has this device's key for its member. Otherwise other members

@@ -53,6 +53,8 @@ pub(super) struct MlsState {
     /// Upper bound of the tree's length, in bytes.
     tree_bound: usize,
     unsettled: u32,
+    /// Epoch whose tree is stored.
+    saved_epoch: Option<u64>,
     /// Set while texts are opened together.
     signatures: Option<Signatures>,
 }
@@ -92,8 +94,14 @@ impl MlsState {
             storage_adapter,
             tree_bound,
             unsettled: 0,
+            saved_epoch: None,
             signatures: None,
         })
+    }
+
+    /// Notes that the tree is stored as it is.
+    pub(super) fn is_saved(&mut self) {
+        self.saved_epoch = Some(self.mls.current_epoch());
     }
 
     pub(super) fn members(&self) -> impl Iterator<Item = (u32, Address)> {
@@ -175,9 +183,14 @@ impl MlsState {
         match received {
             Ok(received) => {
                 self.group_meta.skipped_keys.took(header.epoch, taken);
-                self.group_meta.conversation = table.conversation;
+                let after = table.conversation;
+                let before = core::mem::replace(&mut self.group_meta.conversation, after);
                 let opened = self.opened(received);
                 let opened = opened.map_err(|error| Failed { error, took_key: true })?;
+                if self.group_meta.is_removed {
+                    // This device stays in its last epoch.
+                    self.group_meta.conversation = before;
+                }
                 if is_proposal {
                     self.group_meta.proposals = proposals;
                 }
@@ -253,6 +266,12 @@ impl MlsState {
     /// Returns all changes since the last call.
     pub(super) fn save(&mut self) -> Result<GroupChanges, MlsError> {
         let state = self.settle()?;
+        let current = Some(self.mls.current_epoch());
+        let tree = match self.saved_epoch == current {
+            true => None,
+            false => Some(self.group_meta.encode_tree(&self.mls.export_tree().to_bytes()?)),
+        };
+        self.saved_epoch = current;
         let dirty = core::mem::take(&mut self.dirty);
         let epoch = |epoch: &u64| {
             let state = (**self.epochs.get(epoch)?).clone();
@@ -260,6 +279,7 @@ impl MlsState {
         };
         Ok(GroupChanges {
             state: self.group_meta.encode(&state),
+            tree,
             epoch_inserts: dirty.inserted.iter().filter_map(epoch).collect(),
             epoch_updates: dirty.updated.iter().filter_map(epoch).collect(),
             trim_below: self.oldest_epoch(),
@@ -296,7 +316,8 @@ impl MlsState {
 
     /// Makes the library write its state. Takes over the past epochs, and returns the state.
     fn settle(&mut self) -> Result<Zeroizing<Vec<u8>>, MlsError> {
-        let (written, table) = self.run_for(None, mls_rs::Group::write_to_storage);
+        let (written, table) =
+            self.run_for(None, mls_rs::Group::write_to_storage_without_ratchet_tree);
         written?;
         for record in table.inserts {
             self.dirty.inserted.push(record.id);

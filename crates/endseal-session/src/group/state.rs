@@ -16,8 +16,11 @@ const VERSION: u8 = 1;
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct GroupChanges {
-    /// State of the group without past epochs. It replaces the stored state.
+    /// State of the group without past epochs, tree and conversation. It replaces the stored state.
     pub state: Zeroizing<Vec<u8>>,
+    /// Ratchet tree and conversation, which only commits change; `None` if they are as at the last
+    /// save. They are long, and not secret among the members.
+    pub tree: Option<Vec<u8>>,
     /// Epochs that have ended since the last save.
     pub epoch_inserts: Vec<EpochState>,
     /// Past epochs whose keys were used since the last save.
@@ -68,7 +71,8 @@ pub(super) struct Pending {
 }
 
 impl GroupMeta {
-    /// Encodes version, group metadata and the library's state, in this order.
+    /// Encodes version, group metadata without the conversation, and the library's state, in this
+    /// order.
     pub(super) fn encode(&self, mls: &[u8]) -> Zeroizing<Vec<u8>> {
         let secrets = self.pending.as_ref().map_or(0, |pending| 36 + pending.secrets.len());
         let length = 4 + 40 * self.own_commits.len() + secrets + mls.len();
@@ -88,7 +92,6 @@ impl GroupMeta {
             out.extend_from_slice(secrets);
             put_conversation(&mut out, conversation.as_deref());
         }
-        put_conversation(&mut out, self.conversation.as_deref());
         out.extend_from_slice(&self.proposals.to_le_bytes());
         self.skipped_keys.encode(&mut out);
         out.extend_from_slice(mls);
@@ -116,11 +119,26 @@ impl GroupMeta {
         } else {
             None
         };
-        let conversation = conversation(&mut rest)?;
         let proposals = u64::from_le_bytes(take(&mut rest)?);
         let skipped_keys = SkippedKeyBudget::decode(&mut rest)?;
+        let conversation = None;
         let meta = Self { pending, is_removed, own_commits, skipped_keys, proposals, conversation };
         Ok((meta, rest))
+    }
+
+    /// Encodes the conversation and a ratchet tree.
+    pub(super) fn encode_tree(&self, tree: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_conversation(&mut out, self.conversation.as_deref());
+        out.extend_from_slice(tree);
+        out
+    }
+
+    /// Takes the conversation from encoded bytes, and returns the ratchet tree.
+    pub(super) fn decode_tree<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], StateError> {
+        let mut rest = bytes;
+        self.conversation = conversation(&mut rest)?;
+        Ok(rest)
     }
 }
 

@@ -52,7 +52,7 @@ fn histories(steps: usize) {
     println!("{tally:?}");
     assert!(tally.steps >= steps && tally.delivered > steps / 4, "{tally:?}");
     let rare = [tally.aborts, tally.kills, tally.restores, tally.changes, tally.released];
-    assert!(rare.iter().all(|it| *it > steps / 10_000), "{tally:?}");
+    assert!(rare.iter().all(|it| *it >= steps / 10_000), "{tally:?}");
 }
 
 /// Prints the seed when a test fails.

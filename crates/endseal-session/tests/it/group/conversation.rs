@@ -179,6 +179,10 @@ fn a_new_record_adds_and_removes_devices_and_reaches_all_members() {
     assert!(groups.iter().all(|group| group.conversation().unwrap().digest() == state.digest()));
     let message = groups[0].seal(b"without the thief").unwrap();
     assert_eq!(thief.open(&message), Err(OpenError::NotMember));
+    let saved = thief.save().unwrap();
+    let tree = saved.tree.unwrap();
+    let thief = alice.device(2).load(&saved.state, &tree, saved.epoch_inserts).unwrap();
+    assert!(!thief.is_member());
     assert!(matches!(groups[2].open(&message), Ok(Opened::Message { .. })));
 }
 
@@ -191,11 +195,13 @@ fn a_state_outlives_the_memory() {
     let (public, _) = package(&later.device(3));
     group.change(&evidence, [public.as_slice()], NOW).unwrap();
     let saved = group.save().unwrap();
-    let mut group = alice.device(1).load(&saved.state, saved.epoch_inserts).unwrap();
+    let mut group =
+        alice.device(1).load(&saved.state, &saved.tree.unwrap(), saved.epoch_inserts).unwrap();
     assert_eq!(group.conversation(), Some(&pair_state(&alice, &bob)));
     group.accept_pending().unwrap();
     let saved = group.save().unwrap();
-    let group = alice.device(1).load(&saved.state, saved.epoch_inserts).unwrap();
+    let group =
+        alice.device(1).load(&saved.state, &saved.tree.unwrap(), saved.epoch_inserts).unwrap();
     assert_eq!(group.conversation(), Some(&pair_state(&later, &bob)));
 }
 
@@ -325,5 +331,29 @@ fn encodings_are_canonical() {
     assert!(Evidence::from_bytes(&no_evidence().to_bytes().unwrap()).is_err());
     for cut in (0..bytes.len()).step_by(97) {
         assert!(Evidence::from_bytes(&bytes[..cut]).is_err(), "{cut}");
+    }
+}
+
+#[test]
+fn a_text_writes_neither_the_tree_nor_the_conversation() {
+    let numbers: Vec<u32> = (1..=16).collect();
+    let (alice, bob) = (Person::new(1, &numbers), Person::new(2, &[1]));
+    let others: Vec<_> = numbers[1..].iter().map(|it| alice.device(*it)).collect();
+    let mut groups = pair(&alice, &bob, &others);
+    let tree = groups[0].save().unwrap().tree.unwrap();
+    assert!(tree.len() > 16 * 1_500, "{}", tree.len());
+    let text = groups[0].seal(b"hello").unwrap();
+    groups[1].save().unwrap();
+    groups[1].open(&text).unwrap();
+    for group in &mut groups[..2] {
+        let saved = group.save().unwrap();
+        assert!(saved.tree.is_none() && saved.state.len() < 16_384, "{}", saved.state.len());
+    }
+    let commit = groups[0].update(NOW).unwrap();
+    assert!(groups[0].save().unwrap().tree.is_none());
+    groups[0].accept_pending().unwrap();
+    groups[1].open(&commit.commit).unwrap();
+    for group in &mut groups[..2] {
+        assert!(group.save().unwrap().tree.is_some_and(|it| it != tree));
     }
 }

@@ -78,12 +78,14 @@ pub(crate) fn group_of(count: u8) -> Vec<Group> {
 #[derive(Default, Clone)]
 pub(crate) struct Stored {
     pub(crate) state: Vec<u8>,
+    pub(crate) tree: Vec<u8>,
     pub(crate) epochs: BTreeMap<u64, Zeroizing<Vec<u8>>>,
 }
 
 impl Stored {
     pub(crate) fn write(&mut self, changes: GroupChanges) {
         self.state = changes.state.to_vec();
+        self.tree = changes.tree.unwrap_or_else(|| core::mem::take(&mut self.tree));
         for past in changes.epoch_inserts {
             assert!(self.epochs.insert(past.epoch, past.state).is_none(), "inserted twice");
         }
@@ -96,6 +98,6 @@ impl Stored {
     pub(crate) fn load(&self, device: &GroupDevice) -> Group {
         let epochs = self.epochs.iter();
         let epochs = epochs.map(|(&epoch, state)| EpochState { epoch, state: state.clone() });
-        device.load(&self.state, epochs).unwrap()
+        device.load(&self.state, &self.tree, epochs).unwrap()
     }
 }

@@ -85,7 +85,10 @@ fn the_keys_of_missing_messages_are_bounded() {
     let changes = groups[1].save().unwrap();
     assert!(changes.state.len() < 5 << 20, "{}", changes.state.len());
     // The count is stored, and a new epoch has its own limit.
-    let mut groups = [groups.remove(0), super::device::device(2).load(&changes.state, []).unwrap()];
+    let mut groups = [
+        groups.remove(0),
+        super::device::device(2).load(&changes.state, &changes.tree.unwrap(), []).unwrap(),
+    ];
     let message = groups[0].seal(b"as far").unwrap();
     assert_eq!(groups[1].open(&message), Err(OpenError::TooFarAhead { limit: 65_536 }));
     for _ in 0..4 {

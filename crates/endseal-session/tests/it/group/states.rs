@@ -126,9 +126,9 @@ fn a_damaged_state_is_refused() {
     let mut groups = group_of(2);
     let mut stored = Stored::default();
     stored.write(groups[0].save().unwrap());
-    assert!(device(2).load(&stored.state, []).is_err(), "another device's");
+    assert!(device(2).load(&stored.state, &stored.tree, []).is_err(), "another device's");
     for end in 0..stored.state.len() {
-        assert!(device(1).load(&stored.state[..end], []).is_err(), "{end}");
+        assert!(device(1).load(&stored.state[..end], &stored.tree, []).is_err(), "{end}");
     }
 }
 
