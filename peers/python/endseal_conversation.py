@@ -7,7 +7,7 @@ import endseal_roster as rosters
 from endseal_identity import IdentityError
 
 ONESELF, PAIR, TEAM = 1, 2, 3
-MAX_STATE, MAX_EVIDENCE = 1 << 20, 768 << 10
+MAX_STATE, MAX_EVIDENCE = 1 << 20, 512 << 10
 
 
 class Refused(Exception):

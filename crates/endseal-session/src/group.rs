@@ -5,8 +5,6 @@
 //! them encrypted, in the transaction of the messages that changed them.
 
 mod config;
-mod conversation;
-mod conversation_error;
 mod credential;
 mod device;
 mod error;
@@ -14,6 +12,8 @@ mod evidence;
 mod header;
 #[cfg(test)]
 mod hostile;
+mod membership_error;
+mod membership_state;
 mod mls_state;
 mod opened;
 mod provider;
@@ -41,12 +41,12 @@ use mls_rs::group::proposal::CustomProposal;
 use mls_rs::time::MlsTime;
 use mls_rs::{Extension, MlsMessage};
 
-pub use self::conversation::{ConversationState, Members};
-pub use self::conversation_error::ConversationError;
 pub use self::device::{GroupDevice, GroupKey, Joined, KeyPackageSecret};
 pub use self::error::{GroupError, OpenError, StateError};
 pub use self::evidence::Evidence;
 pub use self::header::{Content, GroupHeader, MAX_GROUP_ID_LEN};
+pub use self::membership_error::MembershipError;
+pub use self::membership_state::{Members, MembershipState};
 pub use self::opened::{Change, Opened, Proposed};
 pub use self::rules::{MAX_ADD_LEN, MAX_MEMBERS};
 pub use self::state::{EpochState, GroupChanges};
@@ -158,7 +158,7 @@ impl Group {
 
     /// Returns persons and devices of a conversation; `None` for a group without these rules.
     #[must_use]
-    pub fn conversation(&self) -> Option<&ConversationState> {
+    pub fn conversation(&self) -> Option<&MembershipState> {
         self.now.conversation()
     }
 

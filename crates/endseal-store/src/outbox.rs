@@ -1,5 +1,6 @@
 //! Ciphertexts that may have been sent, until the delivery service confirms them.
 
+use rusqlite::OptionalExtension as _;
 use rusqlite::types::ValueRef;
 
 use crate::address::AddressRef;
@@ -75,6 +76,18 @@ impl ReadTransaction<'_> {
 }
 
 impl ReadTransaction<'_> {
+    /// Returns a ciphertext that depends on a change which is not decided yet; `None` if there is
+    /// none with this number.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn held_outbox(&self, seq: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let Ok(seq) = limits::number(seq) else { return Ok(None) };
+        let sql = "SELECT body FROM outbox WHERE seq = ?1 AND state = 2";
+        let mut select = self.statement(sql)?;
+        Ok(select.query_row([seq], |row| rows::bytes(row, 0)).optional()?)
+    }
+
     /// The highest number that a ciphertext ever got, also one that was removed; 0 if none did.
     ///
     /// # Errors

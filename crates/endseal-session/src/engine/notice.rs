@@ -6,13 +6,14 @@ use endseal_crypto::ed25519;
 use endseal_keyring::device::{Address, DeviceId};
 
 use crate::fields::Fields;
-use crate::group::{Change, Proposed};
+use crate::group::{Change, Evidence, Proposed};
 
 const CHANGE: u8 = 1;
 const PROPOSED_ADD: u8 = 2;
 const PROPOSED_REMOVE: u8 = 3;
 const PROPOSED_UPDATE: u8 = 4;
 const CHANGE_SUPERSEDED: u8 = 5;
+const CHANGE_EVIDENCE: u8 = 6;
 
 /// Group change that a member has committed or proposes, read from the inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,9 @@ pub enum Notice {
         /// The members in `added` with a certificate that is superseded by one that this device has
         /// seen. The application SHOULD have them removed.
         superseded: Vec<Address>,
+        /// Signed documents from which the new state of a conversation follows; `None` if the
+        /// commit did not change it.
+        evidence: Option<Box<Evidence>>,
     },
     /// Proposal to add this device.
     Add(Address),
@@ -48,7 +52,7 @@ impl Notice {
     pub fn parse(plaintext: &[u8]) -> Option<Self> {
         let mut fields = Fields::new(plaintext);
         let notice = match fields.byte()? {
-            kind @ (CHANGE | CHANGE_SUPERSEDED) => {
+            kind @ (CHANGE | CHANGE_SUPERSEDED | CHANGE_EVIDENCE) => {
                 let epoch = u64::from_le_bytes(*fields.array()?);
                 let is_removed = match fields.byte()? {
                     0 => false,
@@ -56,11 +60,23 @@ impl Notice {
                     _ => return None,
                 };
                 let (added, removed) = (addresses(&mut fields)?, addresses(&mut fields)?);
-                let superseded = if kind == CHANGE { Vec::new() } else { addresses(&mut fields)? };
-                if superseded.is_empty() != (kind == CHANGE) {
+                let evidence = match kind {
+                    CHANGE_EVIDENCE => {
+                        let length = usize::try_from(u32::from_le_bytes(*fields.array()?)).ok()?;
+                        let evidence = Evidence::from_bytes(fields.slice(length)?).ok()?;
+                        Some(Box::new(evidence))
+                    }
+                    _ => None,
+                };
+                let has_superseded = match kind {
+                    CHANGE_EVIDENCE => !fields.rest().is_empty(),
+                    kind => kind == CHANGE_SUPERSEDED,
+                };
+                let superseded = if has_superseded { addresses(&mut fields)? } else { Vec::new() };
+                if superseded.is_empty() == has_superseded {
                     return None;
                 }
-                Self::Changed { epoch, is_removed, added, removed, superseded }
+                Self::Changed { epoch, is_removed, added, removed, superseded, evidence }
             }
             PROPOSED_ADD => Self::Add(address(&mut fields)?),
             PROPOSED_REMOVE => Self::Remove(address(&mut fields)?),
@@ -78,13 +94,24 @@ pub(super) fn change(change: &Change) -> Vec<u8> {
     out.push(u8::from(change.is_removed));
     put_all(&mut out, &change.added);
     put_all(&mut out, &change.removed);
+    // It came in a commit, and is encoded as it came.
+    if let Some(evidence) = change.evidence.as_ref().and_then(|it| it.to_bytes().ok()) {
+        if let Some(first) = out.first_mut() {
+            *first = CHANGE_EVIDENCE;
+        }
+        let length = u32::try_from(evidence.len()).unwrap_or(u32::MAX);
+        out.extend_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(&evidence);
+    }
     out
 }
 
 /// Adds the members with superseded certificates to the notice of a change.
 pub(super) fn name_superseded(notice: &mut Vec<u8>, superseded: &[Address]) {
     if let (Some(first), false) = (notice.first_mut(), superseded.is_empty()) {
-        *first = CHANGE_SUPERSEDED;
+        if *first == CHANGE {
+            *first = CHANGE_SUPERSEDED;
+        }
         put_all(notice, superseded);
     }
 }

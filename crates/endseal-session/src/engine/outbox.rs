@@ -68,6 +68,17 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
             .collect()
     }
 
+    /// Returns the welcome that a pending commit of a conversation has, for a delivery service that
+    /// takes both together. `commit` is the number of the commit; that of the welcome is the next
+    /// one. `None` if the commit adds no device, or is decided.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the store cannot be read.
+    pub fn welcome_of(&mut self, commit: u64) -> Result<Option<Vec<u8>>, EngineError> {
+        let Some(number) = commit.checked_add(1) else { return Ok(None) };
+        Ok(self.0.reading()?.held_outbox(number)?)
+    }
+
     /// The highest number that this outbox ever gave to a ciphertext, 0 if none.
     ///
     /// # Errors

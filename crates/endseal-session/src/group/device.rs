@@ -15,9 +15,9 @@ use mls_rs::{Client, ExtensionList, MlsMessage};
 use mls_rs_core::key_package::KeyPackageData;
 
 use super::config::Config;
-use super::conversation::ConversationState;
 use super::credential::{self, Credentials};
 use super::error::{GroupError, StateError};
+use super::membership_state::MembershipState;
 use super::mls_state::MlsState;
 use super::provider::Provider;
 use super::rules::{EVIDENCE, Rules, STATE, STATE_DIGEST, context_extensions};
@@ -205,7 +205,7 @@ impl GroupDevice {
     pub fn create_conversation(
         &self,
         id: &[u8],
-        state: ConversationState,
+        state: MembershipState,
         now: Duration,
     ) -> Result<Group, GroupError> {
         if !state.has_device(&self.address()) {
@@ -218,7 +218,7 @@ impl GroupDevice {
         &self,
         id: &[u8],
         suite: Suite,
-        conversation: Option<Arc<ConversationState>>,
+        conversation: Option<Arc<MembershipState>>,
         now: Duration,
     ) -> Result<Group, GroupError> {
         check_id(id)?;
@@ -291,7 +291,7 @@ impl GroupDevice {
         }
         let conversation = match info.group_info_extensions.get(STATE) {
             Some(state) => {
-                let state = ConversationState::from_bytes(&state.extension_data);
+                let state = MembershipState::from_bytes(&state.extension_data);
                 Some(Arc::new(state.map_err(|_| GroupError::InvalidWelcome)?))
             }
             None => None,
@@ -315,7 +315,7 @@ impl GroupDevice {
         Ok(Joined { group: Group::new(membership), key_package: id, inviter })
     }
 
-    /// Loads a group from its saved state, the tree that was saved last, and its stored past epochs.
+    /// Loads a group from its saved state, the last saved tree and its stored past epochs.
     ///
     /// # Errors
     /// [`StateError`] if the state is damaged, or belongs to another device.

@@ -3,11 +3,11 @@
 
 use endseal_keyring::{PersonRecord, Roster};
 
-use super::conversation_error::ConversationError;
+use super::membership_error::MembershipError;
 use crate::fields::Fields;
 
-/// Length limit of encoded evidence, in bytes: a commit is shorter than 1 MiB.
-const MAX_EVIDENCE_LEN: usize = 768 << 10;
+/// Length limit of encoded evidence, in bytes: a commit and its notice are shorter than 1 MiB.
+const MAX_EVIDENCE_LEN: usize = 512 << 10;
 const VERSION: u8 = 1;
 
 /// Signed documents from which a later state of a conversation follows. All of them were verified.
@@ -45,21 +45,21 @@ impl Evidence {
     /// Encodes the evidence as the specification says.
     ///
     /// # Errors
-    /// [`ConversationError::TooLong`] if it is longer than 768 KiB.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, ConversationError> {
+    /// [`MembershipError::TooLong`] if it is longer than 512 KiB.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, MembershipError> {
         let mut out = vec![VERSION];
         put(&mut out, self.roster.as_ref().map_or(&[], Roster::as_bytes));
         self.records.iter().for_each(|it| put(&mut out, it.as_bytes()));
-        if out.len() > MAX_EVIDENCE_LEN { Err(ConversationError::TooLong) } else { Ok(out) }
+        if out.len() > MAX_EVIDENCE_LEN { Err(MembershipError::TooLong) } else { Ok(out) }
     }
 
     /// Decodes evidence, and verifies the signatures in it.
     ///
     /// # Errors
-    /// [`ConversationError::Format`] if the bytes are no evidence, are too long or empty, or if a
+    /// [`MembershipError::Format`] if the bytes are no evidence, are too long or empty, or if a
     /// signature is wrong.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ConversationError> {
-        Self::read(bytes).filter(|it| !it.is_empty()).ok_or(ConversationError::Format)
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, MembershipError> {
+        Self::read(bytes).filter(|it| !it.is_empty()).ok_or(MembershipError::Format)
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {

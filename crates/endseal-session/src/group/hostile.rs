@@ -68,9 +68,9 @@ fn package(device: &GroupDevice) -> (Vec<u8>, Vec<u8>, Zeroizing<Vec<u8>>) {
     (public, secret.id, secret.data)
 }
 
-fn state(records: &[PersonRecord; 2]) -> ConversationState {
+fn state(records: &[PersonRecord; 2]) -> MembershipState {
     let [a, b] = records.each_ref().map(|it| *it.identity().ed25519());
-    ConversationState::new(Members::of_two(a, b), records).unwrap()
+    MembershipState::new(Members::of_two(a, b), records).unwrap()
 }
 
 /// A group of two: Mallory, who made it, and Bob.

@@ -15,10 +15,10 @@ use mls_rs::group::{
 };
 
 use super::config::Config;
-use super::conversation::ConversationState;
 use super::error::{GAP, OpenError, StateError};
 use super::evidence::Evidence;
 use super::header::{Content, GroupHeader};
+use super::membership_state::MembershipState;
 use super::opened::{Change, Opened, Proposed};
 use super::rules::{EVIDENCE, MAX_MEMBERS, is_state_of};
 use super::signatures::Signatures;
@@ -416,7 +416,7 @@ impl MlsState {
     }
 
     /// Returns the state of the conversation.
-    pub(super) fn conversation(&self) -> Option<&ConversationState> {
+    pub(super) fn conversation(&self) -> Option<&MembershipState> {
         self.group_meta.conversation.as_deref()
     }
 

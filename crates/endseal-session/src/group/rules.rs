@@ -15,9 +15,9 @@ use mls_rs::mls_rules::{
 };
 use mls_rs::{Extension, ExtensionList};
 
-use super::conversation::ConversationState;
 use super::credential;
 use super::evidence::Evidence;
+use super::membership_state::MembershipState;
 use super::refused::Refused;
 use super::storage_adapter::StorageAdapter;
 
@@ -39,12 +39,12 @@ pub const MAX_MEMBERS: usize = 8_192;
 pub const MAX_ADD_LEN: usize = 4_096;
 
 /// Returns the extensions of the context of a conversation's group.
-pub(super) fn context_extensions(state: &ConversationState) -> ExtensionList {
+pub(super) fn context_extensions(state: &MembershipState) -> ExtensionList {
     [Extension::new(STATE_DIGEST, state.digest().to_vec())].into_iter().collect()
 }
 
 /// Returns true if the context of a group names this state, and nothing else.
-pub(super) fn is_state_of(extensions: &ExtensionList, state: &ConversationState) -> bool {
+pub(super) fn is_state_of(extensions: &ExtensionList, state: &MembershipState) -> bool {
     *extensions == context_extensions(state)
 }
 
@@ -114,10 +114,10 @@ impl MlsRules for Rules {
 
 /// Checks a commit against the membership rule, and returns the state after it.
 fn check_conversation(
-    before: Arc<ConversationState>,
+    before: Arc<MembershipState>,
     roster: &Roster<'_>,
     proposals: &ProposalBundle,
-) -> Result<Arc<ConversationState>, Refused> {
+) -> Result<Arc<MembershipState>, Refused> {
     let adds = proposals.add_proposals();
     let removes = proposals.remove_proposals();
     let evidence = proposals.custom_proposals();

@@ -4,9 +4,9 @@ use alloc::sync::Arc;
 
 use endseal_crypto::secret::Zeroizing;
 
-use super::conversation::ConversationState;
 use super::error::StateError;
 use super::evidence::put;
+use super::membership_state::MembershipState;
 use super::skipped_key_budget::SkippedKeyBudget;
 use super::state_fields::{flag, take};
 
@@ -52,7 +52,7 @@ pub(super) struct GroupMeta {
     /// Length in bytes of the proposals that wait for a commit.
     pub(super) proposals: u64,
     /// Persons and devices of a conversation; `None` for a group without these rules.
-    pub(super) conversation: Option<Arc<ConversationState>>,
+    pub(super) conversation: Option<Arc<MembershipState>>,
 }
 
 #[derive(Clone, Copy)]
@@ -67,7 +67,7 @@ pub(super) struct Pending {
     pub(super) digest: [u8; 32],
     pub(super) secrets: Zeroizing<Vec<u8>>,
     /// State of the conversation after the commit.
-    pub(super) conversation: Option<Arc<ConversationState>>,
+    pub(super) conversation: Option<Arc<MembershipState>>,
 }
 
 impl GroupMeta {
@@ -143,18 +143,18 @@ impl GroupMeta {
 }
 
 /// Appends the length (4 bytes) and the state of a conversation; the length is 0 without one.
-fn put_conversation(out: &mut Vec<u8>, state: Option<&ConversationState>) {
-    let bytes = state.map(ConversationState::to_bytes).unwrap_or_default();
+fn put_conversation(out: &mut Vec<u8>, state: Option<&MembershipState>) {
+    let bytes = state.map(MembershipState::to_bytes).unwrap_or_default();
     put(out, &bytes);
 }
 
-fn conversation(rest: &mut &[u8]) -> Result<Option<Arc<ConversationState>>, StateError> {
+fn conversation(rest: &mut &[u8]) -> Result<Option<Arc<MembershipState>>, StateError> {
     let length = usize::try_from(u32::from_le_bytes(take(rest)?)).map_err(|_| StateError)?;
     let (state, after) = rest.split_at_checked(length).ok_or(StateError)?;
     *rest = after;
     if state.is_empty() {
         return Ok(None);
     }
-    let state = ConversationState::from_bytes(state).map_err(|_| StateError)?;
+    let state = MembershipState::from_bytes(state).map_err(|_| StateError)?;
     Ok(Some(Arc::new(state)))
 }

@@ -10,7 +10,7 @@ use mls_rs::{GroupStateStorage, KeyPackageStorage};
 use mls_rs_core::group::{EpochRecord, GroupState};
 use mls_rs_core::key_package::KeyPackageData;
 
-use super::conversation::ConversationState;
+use super::membership_state::MembershipState;
 use super::signatures::{Keys, Signatures};
 use super::skipped_key_budget::{Generation, SkippedKeyBudget};
 
@@ -42,7 +42,7 @@ pub(super) struct Table {
     /// Set while a message is opened.
     pub(super) watch: Option<Watch>,
     /// State of a conversation. The rules replace it when they allow a commit that changes it.
-    pub(super) conversation: Option<Arc<ConversationState>>,
+    pub(super) conversation: Option<Arc<MembershipState>>,
 }
 
 /// Facts about a message that are recorded while the library opens it.

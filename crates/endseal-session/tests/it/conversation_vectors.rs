@@ -3,25 +3,25 @@
 use std::fs;
 use std::path::Path;
 
-use endseal_session::group::{ConversationError, ConversationState, Evidence};
+use endseal_session::group::{Evidence, MembershipError, MembershipState};
 use endseal_testing::hex;
 use serde_json::Value;
 
 use crate::vectors::unhex;
 
-const fn class(error: &ConversationError) -> &'static str {
+const fn class(error: &MembershipError) -> &'static str {
     match error {
-        ConversationError::NoRecord => "missing",
-        ConversationError::NoMember
-        | ConversationError::RecordTwice
-        | ConversationError::Record => "record",
-        ConversationError::Roster(_) | ConversationError::NoTeam => "roster",
+        MembershipError::NoRecord => "missing",
+        MembershipError::NoMember | MembershipError::RecordTwice | MembershipError::Record => {
+            "record"
+        }
+        MembershipError::Roster(_) | MembershipError::NoTeam => "roster",
         _ => "format",
     }
 }
 
 /// Compares the outputs of a vector, or returns the class of its error.
-fn check(vector: &Value) -> Result<(), ConversationError> {
+fn check(vector: &Value) -> Result<(), MembershipError> {
     let kind = vector["kind"].as_str().unwrap();
     let evidence = || {
         let evidence = Evidence::from_bytes(&unhex(&vector["evidence"]))?;
@@ -31,7 +31,7 @@ fn check(vector: &Value) -> Result<(), ConversationError> {
     if kind == "evidence" {
         return evidence().map(drop);
     }
-    let state = ConversationState::from_bytes(&unhex(&vector["state"]))?;
+    let state = MembershipState::from_bytes(&unhex(&vector["state"]))?;
     if kind == "state" {
         assert_eq!(hex(&state.digest()), vector["digest"].as_str().unwrap());
         let address = |it: endseal_keyring::device::Address| {

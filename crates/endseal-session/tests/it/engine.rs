@@ -5,6 +5,7 @@ mod batch;
 mod binding;
 mod buffers;
 mod bundles;
+mod conversations;
 mod damage;
 mod histories;
 mod kills;

@@ -16,7 +16,9 @@ use crate::engine::outbox::Outgoing;
 use crate::engine::outgoing_message::{OutgoingKind, OutgoingMessage};
 use crate::engine::records::{self, UsedKeyPackage};
 use crate::engine::store_session::StoreSession;
-use crate::group::{Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, Suite};
+use crate::group::{
+    Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, MembershipState, Suite,
+};
 use crate::{
     EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, Released, SendError,
 };
@@ -40,6 +42,8 @@ pub struct JoinedGroup {
     pub superseded: Vec<Address>,
     /// Messages that were parked for the group and have a result now.
     pub released: Vec<Released>,
+    /// Persons and devices of the conversation; `None` for a group without one.
+    pub conversation: Option<MembershipState>,
 }
 
 /// State of a group, for display.
@@ -64,6 +68,8 @@ pub struct GroupSummary {
     pub needs_commit: bool,
     /// Status, which decides if messages may be sent.
     pub status: SessionStatus,
+    /// Persons and devices of the conversation; `None` for a group without one.
+    pub conversation: Option<MembershipState>,
 }
 
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
@@ -95,6 +101,26 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             return Err(GroupChangeError::Exists);
         }
         membership.set(self.device.groups.create(id, now)?);
+        Ok(())
+    }
+
+    /// Makes the group of a conversation with this device as its only member. `now` is the time
+    /// since 1970. [`Self::commit_group`] with [`Group::change`] adds the others.
+    ///
+    /// # Errors
+    /// [`GroupChangeError::Exists`] if this device knows a group with that id; [`GroupChangeError`]
+    /// if this device is not in the state, the id is invalid or the store fails.
+    pub fn create_conversation(
+        &mut self,
+        id: &[u8],
+        state: MembershipState,
+        now: Duration,
+    ) -> Result<(), GroupChangeError> {
+        let membership = membership(&mut self.store_session, self.state_cache, id)?;
+        if membership.group().is_some() {
+            return Err(GroupChangeError::Exists);
+        }
+        membership.set(self.device.groups.create_conversation(id, state, now)?);
         Ok(())
     }
 
@@ -151,11 +177,13 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         }
         let (epoch, members) = (group.epoch(), group.members());
         let certificates = group.certificates().map_err(|_| GroupError::InvalidWelcome)?;
+        let conversation = group.conversation().cloned();
         membership.set(group);
         let replaced = self.replace(&id, &joined.key_package, digest);
         self.failed |= replaced.is_err();
         let superseded = self.store_session.superseded(&certificates)?;
-        Ok(JoinedGroup { id, epoch, inviter, members, superseded, released: replaced? })
+        let released = replaced?;
+        Ok(JoinedGroup { id, epoch, inviter, members, superseded, released, conversation })
     }
 
     fn used_key_package(&self, id: &[u8]) -> Result<Option<UsedKeyPackage>, EngineError> {
@@ -244,6 +272,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             is_member: group.is_member(),
             has_pending: group.has_pending(),
             needs_commit: group.needs_commit(),
+            conversation: group.conversation().cloned(),
             status,
         }))
     }
@@ -284,7 +313,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// Commits a change to a group, which `change` makes. Returns the number of the commit in the
     /// outbox. The commit is pending until the service that orders the group's messages delivers it
     /// back, or until [`Self::accept_commit`] or [`Self::discard_commit`]. Welcomes for added
-    /// devices are stored in the outbox, which lists them once the commit is accepted.
+    /// devices are stored in the outbox, which lists them once the commit is accepted. That of a
+    /// conversation is there once, without a recipient, under the number after the commit's.
     ///
     /// # Errors
     /// [`GroupChangeError`] if `change` fails, an added certificate is superseded, a key package
@@ -301,7 +331,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             self.group_to_change(id)?.discard_pending();
             return Err(error);
         }
-        let bytes = welcome.iter().map(Vec::len).sum::<usize>().saturating_mul(added.len());
+        // A hub delivers the welcome of a conversation to all added devices.
+        let is_together = self.group_to_change(id)?.conversation().is_some();
+        let copies = if is_together { 1 } else { added.len() };
+        let bytes = welcome.iter().map(Vec::len).sum::<usize>().saturating_mul(copies);
         let is_too_long = welcome.iter().any(|it| it.len() > MAX_WELCOME_LEN);
         let departed = if is_too_long || bytes > MAX_WELCOMES {
             Err(GroupChangeError::TooLong)
@@ -325,10 +358,14 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             )?;
         }
         for body in welcome {
-            for member in &added {
+            let recipients = match is_together {
+                true => vec![None],
+                false => added.iter().copied().map(Some).collect(),
+            };
+            for recipient in recipients {
                 self.depart(OutgoingMessage {
                     conversation: conversation.clone(),
-                    recipient: Some(*member),
+                    recipient,
                     kind: OutgoingKind::Welcome,
                     body: body.clone(),
                 })?;

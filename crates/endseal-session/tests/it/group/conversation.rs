@@ -13,8 +13,8 @@ use endseal_keyring::person::PersonChanges;
 use endseal_keyring::roster::{GroupId, Member, RosterChanges};
 use endseal_keyring::{Name, PersonRecord, Roster};
 use endseal_session::group::{
-    Change, Commit, ConversationError, ConversationState, Evidence, Group, GroupDevice, GroupError,
-    GroupKey, Members, OpenError, Opened, Suite,
+    Change, Commit, Evidence, Group, GroupDevice, GroupError, GroupKey, Members, MembershipError,
+    MembershipState, OpenError, Opened, Suite,
 };
 
 use super::device::NOW;
@@ -109,8 +109,8 @@ fn records(of: &[&Person]) -> Vec<PersonRecord> {
     of.iter().map(|it| it.record.clone()).collect()
 }
 
-fn pair_state(a: &Person, b: &Person) -> ConversationState {
-    ConversationState::new(Members::of_two(a.identity(), b.identity()), &records(&[a, b])).unwrap()
+fn pair_state(a: &Person, b: &Person) -> MembershipState {
+    MembershipState::new(Members::of_two(a.identity(), b.identity()), &records(&[a, b])).unwrap()
 }
 
 /// The groups of Alice's device 1 and Bob's device 1, and those of all their other devices.
@@ -273,11 +273,11 @@ fn a_team_follows_its_roster() {
     let roster = roster.sign(&alice.root, b"sealed").unwrap();
     let members = Members::Team(Box::new(roster.clone()));
     assert_eq!(
-        ConversationState::new(members.clone(), &records(&[&alice])).err(),
-        Some(ConversationError::NoRecord)
+        MembershipState::new(members.clone(), &records(&[&alice])).err(),
+        Some(MembershipError::NoRecord)
     );
-    let state = ConversationState::new(members, &records(&[&alice, &bob])).unwrap();
-    assert_eq!(ConversationState::from_bytes(&state.to_bytes()), Ok(state.clone()));
+    let state = MembershipState::new(members, &records(&[&alice, &bob])).unwrap();
+    assert_eq!(MembershipState::from_bytes(&state.to_bytes()), Ok(state.clone()));
     let mut owner = alice.device(1).create_conversation(b"team", state, NOW).unwrap();
     let (public, secret) = package(&bob.device(1));
     let commit = owner.change(&no_evidence(), [public.as_slice()], NOW).unwrap();
@@ -314,17 +314,17 @@ fn encodings_are_canonical() {
     let (alice, bob) = (Person::new(1, &[1, 2, 300]), Person::new(2, &[1]));
     let state = pair_state(&alice, &bob);
     let bytes = state.to_bytes();
-    assert_eq!(ConversationState::from_bytes(&bytes), Ok(state));
+    assert_eq!(MembershipState::from_bytes(&bytes), Ok(state));
     for cut in 0..bytes.len() {
-        assert!(ConversationState::from_bytes(&bytes[..cut]).is_err(), "{cut}");
+        assert!(MembershipState::from_bytes(&bytes[..cut]).is_err(), "{cut}");
     }
     let mut longer = bytes.clone();
     longer.push(0);
-    assert!(ConversationState::from_bytes(&longer).is_err());
+    assert!(MembershipState::from_bytes(&longer).is_err());
     let mut swapped = bytes.clone();
     swapped[2..34].copy_from_slice(&bytes[34..66]);
     swapped[34..66].copy_from_slice(&bytes[2..34]);
-    assert!(ConversationState::from_bytes(&swapped).is_err());
+    assert!(MembershipState::from_bytes(&swapped).is_err());
     let evidence = Evidence::new(None, records(&[&alice, &bob]));
     let bytes = evidence.to_bytes().unwrap();
     assert_eq!(Evidence::from_bytes(&bytes), Ok(evidence));

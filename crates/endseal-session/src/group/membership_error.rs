@@ -7,7 +7,7 @@ use endseal_keyring::roster::RosterChainError;
 /// Reason why a state of a conversation, or a change of it, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ConversationError {
+pub enum MembershipError {
     /// The bytes are not the encoding of a state or of evidence.
     Format,
     /// The state or the evidence is too long.
@@ -26,7 +26,7 @@ pub enum ConversationError {
     NoTeam,
 }
 
-impl fmt::Display for ConversationError {
+impl fmt::Display for MembershipError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Format => "the bytes are no state of a conversation",
@@ -41,7 +41,7 @@ impl fmt::Display for ConversationError {
     }
 }
 
-impl core::error::Error for ConversationError {
+impl core::error::Error for MembershipError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Roster(error) => Some(error),

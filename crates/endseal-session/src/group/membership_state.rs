@@ -8,8 +8,8 @@ use endseal_crypto::{hash, label};
 use endseal_keyring::device::Address;
 use endseal_keyring::{PersonRecord, Roster};
 
-use super::conversation_error::ConversationError;
 use super::evidence::{Evidence, put};
+use super::membership_error::MembershipError;
 use crate::fields::Fields;
 
 /// Length limit of an encoded state, in bytes.
@@ -88,19 +88,19 @@ impl Person {
 /// A digest of the state is in the context of the group, so that members with another state refuse
 /// each other's commits. A state changes by [`Evidence`] alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConversationState {
+pub struct MembershipState {
     members: Members,
     /// One for each member, in the order of their identities.
     persons: Vec<Person>,
 }
 
-impl ConversationState {
+impl MembershipState {
     /// Makes the state of a new conversation, with one person record for each member.
     ///
     /// # Errors
-    /// [`ConversationError`] if a member has no record, a record is of no member or twice there, or
+    /// [`MembershipError`] if a member has no record, a record is of no member or twice there, or
     /// the state is too long.
-    pub fn new(members: Members, records: &[PersonRecord]) -> Result<Self, ConversationError> {
+    pub fn new(members: Members, records: &[PersonRecord]) -> Result<Self, MembershipError> {
         let mut state = Self { members, persons: Vec::new() };
         state.adopt(records)?;
         Ok(state)
@@ -140,15 +140,15 @@ impl ConversationState {
     /// Returns the state after a change for which there is evidence.
     ///
     /// # Errors
-    /// [`ConversationError`] if a roster or a record does not follow the one in this state, or if
+    /// [`MembershipError`] if a roster or a record does not follow the one in this state, or if
     /// [`Self::new`] would fail for the result.
-    pub fn after(&self, evidence: &Evidence) -> Result<Self, ConversationError> {
+    pub fn after(&self, evidence: &Evidence) -> Result<Self, MembershipError> {
         let mut next = self.clone();
         if let Some(roster) = evidence.roster() {
             let Members::Team(known) = &self.members else {
-                return Err(ConversationError::NoTeam);
+                return Err(MembershipError::NoTeam);
             };
-            roster.supersedes(known).map_err(ConversationError::Roster)?;
+            roster.supersedes(known).map_err(MembershipError::Roster)?;
             next.members = Members::Team(Box::new(roster.clone()));
         }
         next.adopt(evidence.records())?;
@@ -156,19 +156,19 @@ impl ConversationState {
     }
 
     /// Takes records over, and drops persons who are members no longer.
-    fn adopt(&mut self, records: &[PersonRecord]) -> Result<(), ConversationError> {
+    fn adopt(&mut self, records: &[PersonRecord]) -> Result<(), MembershipError> {
         let mut new = Vec::with_capacity(records.len());
         for record in records {
             let person = Person::of(record);
             if new.iter().any(|it: &Person| it.identity == person.identity) {
-                return Err(ConversationError::RecordTwice);
+                return Err(MembershipError::RecordTwice);
             }
             if let Some(known) = self.person(&person.identity) {
                 let previous = record.roster().previous().map(|it| *it.as_bytes());
                 let follows = person.epoch > known.epoch
                     && (person.epoch - known.epoch > 1 || previous == Some(known.digest));
                 if !follows {
-                    return Err(ConversationError::Record);
+                    return Err(MembershipError::Record);
                 }
             }
             new.push(person);
@@ -183,16 +183,16 @@ impl ConversationState {
                     taken += 1;
                     new.swap_remove(at)
                 }
-                None => self.person(&identity).cloned().ok_or(ConversationError::NoRecord)?,
+                None => self.person(&identity).cloned().ok_or(MembershipError::NoRecord)?,
             };
             persons.push(person);
         }
         if taken != used {
-            return Err(ConversationError::NoMember);
+            return Err(MembershipError::NoMember);
         }
         self.persons = persons;
         if self.to_bytes().len() > MAX_STATE_LEN {
-            return Err(ConversationError::TooLong);
+            return Err(MembershipError::TooLong);
         }
         Ok(())
     }
@@ -240,10 +240,10 @@ impl ConversationState {
     /// Decodes a state, and verifies the signature of its roster.
     ///
     /// # Errors
-    /// [`ConversationError::Format`] if the bytes are no state, or not the encoding of one.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ConversationError> {
-        let state = Self::read(bytes).ok_or(ConversationError::Format)?;
-        if state.to_bytes() == bytes { Ok(state) } else { Err(ConversationError::Format) }
+    /// [`MembershipError::Format`] if the bytes are no state, or not the encoding of one.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, MembershipError> {
+        let state = Self::read(bytes).ok_or(MembershipError::Format)?;
+        if state.to_bytes() == bytes { Ok(state) } else { Err(MembershipError::Format) }
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {

@@ -1,0 +1,124 @@
+//! Groups of conversations in stores: commits with their welcomes, and the evidence in notices.
+
+use core::num::NonZeroU32;
+
+use endseal_crypto::ed25519::Seed;
+use endseal_crypto::identity::Identity;
+use endseal_crypto::mlkem768;
+use endseal_crypto::random::OsRandom;
+use endseal_keyring::PersonRecord;
+use endseal_keyring::person::PersonChanges;
+use endseal_session::group::{Evidence, Members, MembershipState, Suite};
+use endseal_session::{GroupChangeError, JoinedGroup, Notice, Outcome, OutgoingKind, ReceivedKind};
+
+use super::party::{NOW, Party, blake};
+
+const GROUP: &[u8] = b"0123456789abcdef";
+
+/// The root of a party's person.
+fn root(identity: u8) -> Identity {
+    let kem = mlkem768::Seed::from_bytes(&[identity; 64]);
+    Identity::from_seeds(Seed::from_bytes(&[identity; 32]), kem)
+}
+
+fn number(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap()
+}
+
+/// The first record of a person, with device 1.
+fn record(identity: u8) -> PersonRecord {
+    let device = root(identity + 100).public().clone();
+    let draft = PersonRecord::create(&root(identity), number(1), device, &mut OsRandom);
+    draft.ok().unwrap().sign(&root(identity), b"sealed").unwrap()
+}
+
+/// The next record of a person, in which device 2 takes the place of device 1.
+fn replaced(record: &PersonRecord, identity: u8) -> PersonRecord {
+    let mut changes = PersonChanges::new();
+    changes.remove(number(1));
+    changes.add(number(2), root(identity + 150).public().clone());
+    let draft = record.next_epoch(&root(identity), &changes, &mut OsRandom).ok().unwrap();
+    draft.sign(&root(identity), b"sealed").unwrap()
+}
+
+fn package(party: &mut Party) -> Vec<u8> {
+    let made = party.engine().transaction(|t| t.key_package(Suite::MlKem768X25519, NOW));
+    made.map_err(|error: GroupChangeError| error).unwrap()
+}
+
+/// Commits a change. Returns the commit and the welcome, as a delivery service gets them.
+fn change(party: &mut Party, evidence: &Evidence, packages: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
+    let packages: Vec<_> = packages.iter().map(Vec::as_slice).collect();
+    let number: Result<u64, GroupChangeError> = party.engine().transaction(|t| {
+        t.commit_group(GROUP, |group| group.change(evidence, packages.iter().copied(), NOW))
+    });
+    let number = number.unwrap();
+    // A process that is killed has both.
+    party.kill();
+    let [commit] = party.engine().outbox().pending(0, 100).unwrap().try_into().unwrap();
+    assert_eq!((commit.number, commit.kind), (number, OutgoingKind::Commit));
+    let welcome = party.engine().outbox().welcome_of(number).unwrap().unwrap();
+    party.engine().transaction(|t| t.accept_commit(GROUP)).unwrap();
+    assert_eq!(party.engine().outbox().welcome_of(number).unwrap(), None);
+    let pending = party.engine().outbox().pending(0, 100).unwrap();
+    let kinds: Vec<_> = pending.iter().map(|it| (it.number - number, it.kind)).collect();
+    assert_eq!(kinds, [(0, OutgoingKind::Commit), (1, OutgoingKind::Welcome)]);
+    assert!(pending.iter().all(|it| it.recipient.is_none()));
+    party.engine().outbox().sent_many(&[number, number + 1]).unwrap();
+    (commit.body, welcome)
+}
+
+fn join(party: &mut Party, welcome: &[u8]) -> JoinedGroup {
+    party.engine().transaction(|t| t.join_group(welcome)).unwrap()
+}
+
+fn receive(party: &mut Party, body: &[u8]) -> Outcome {
+    party.receive_group(GROUP, &blake(body), body)
+}
+
+#[test]
+fn a_conversation_outlives_kills_and_hands_its_evidence_on() {
+    let (mut alice, mut bob) = (Party::new(1), Party::new(2));
+    let records = [record(1), record(2)];
+    let [a, b] = records.each_ref().map(|it| *it.identity().ed25519());
+    let state = MembershipState::new(Members::of_two(a, b), &records).unwrap();
+    let create = |party: &mut Party| {
+        party.engine().transaction(|t| t.create_conversation(GROUP, state.clone(), NOW))
+    };
+    create(&mut alice).unwrap();
+    assert!(matches!(create(&mut alice), Err(GroupChangeError::Exists)));
+    let packages = [package(&mut bob)];
+    let (_, welcome) = change(&mut alice, &Evidence::default(), &packages);
+    let joined = join(&mut bob, &welcome);
+    assert_eq!(joined.conversation.as_ref(), Some(&state));
+    for party in [&mut alice, &mut bob] {
+        party.kill();
+        let summary = party.engine().group(GROUP).unwrap().unwrap();
+        assert_eq!(summary.suite, Some(Suite::MlKem768X25519));
+        assert_eq!(summary.conversation.as_ref(), Some(&state));
+        assert_eq!(summary.members.len(), 2);
+    }
+    // Alice has lost her device. The new one is added by Bob, who got her record first.
+    let mut second = Party::with_device(1, 2);
+    let later = replaced(&records[0], 1);
+    let evidence = Evidence::new(None, vec![later.clone()]);
+    let packages = [package(&mut second)];
+    let (commit, welcome) = change(&mut bob, &evidence, &packages);
+    assert!(matches!(receive(&mut alice, &commit), Outcome::Delivered(_)));
+    let row = alice.engine().inbox().next().unwrap().unwrap();
+    assert_eq!(row.kind, ReceivedKind::Change);
+    let Some(Notice::Changed { is_removed, added, removed, evidence: told, .. }) =
+        Notice::parse(&row.plaintext)
+    else {
+        panic!("no notice")
+    };
+    assert!(is_removed && told.as_deref() == Some(&evidence));
+    assert_eq!((added, removed), (vec![second.address], vec![alice.address]));
+    let joined = join(&mut second, &welcome);
+    let after = MembershipState::new(Members::of_two(a, b), &[later, records[1].clone()]);
+    assert_eq!(joined.conversation, after.ok());
+    let text = bob.send_group(GROUP, &[b"welcome back".to_vec()]).remove(0);
+    assert!(matches!(receive(&mut second, &text), Outcome::Delivered(_)));
+    assert!(!matches!(receive(&mut alice, &text), Outcome::Delivered(_)));
+    assert!(second.texts().contains(&b"welcome back".to_vec()));
+}
