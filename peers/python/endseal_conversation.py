@@ -1,6 +1,10 @@
 """States of conversations and evidence, version 1: docs/spec/conversation.md."""
 
+import struct
 from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 import ed25519_cofactored as ed
 import endseal_roster as rosters
@@ -146,3 +150,54 @@ def after(before, roster, records):
     require(all(member in members for member in new), "record")
     persons = {member: persons[member] for member in members}
     return State(before.kind, roster or before.roster, members, persons)
+
+
+def rotate(word, bits):
+    return (word << bits | word >> 32 - bits) & 0xFFFFFFFF
+
+
+def quarter(x, a, b, c, d):
+    for first, second, third, bits in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+        x[first] = (x[first] + x[second]) & 0xFFFFFFFF
+        x[third] = rotate(x[third] ^ x[first], bits)
+
+
+def hchacha20(key, nonce):
+    """draft-irtf-cfrg-xchacha-03, 2.2"""
+    x = list(struct.unpack("<16I", b"expand 32-byte k" + key + nonce))
+    for _ in range(10):
+        for start in range(4):
+            quarter(x, *(start + 4 * row for row in range(4)))
+        for start in range(4):
+            quarter(x, *((start + row) % 4 + 4 * row for row in range(4)))
+    return struct.pack("<8I", *x[:4], *x[12:])
+
+
+def vector(data):
+    """A vector of MLS, whose length is as short as it can be."""
+    require(data, "malformed")
+    width = 1 << (data[0] >> 6)
+    require(width < 8 and len(data) >= width, "malformed")
+    length = int.from_bytes(data[:width], "big") & (1 << (8 * width - 2)) - 1
+    least = {1: 0, 2: 1 << 6, 4: 1 << 14}[width]
+    require(length >= least and len(data) >= width + length, "malformed")
+    return data[width : width + length], data[width + length :]
+
+
+def note(data, exported, to, signer):
+    """ "Notes": group, epoch, sender and text"""
+    require(len(data) <= 1 << 20 and data[:4] == b"\x00\x01\xf0\xe4", "malformed")
+    group, rest = vector(data[4:])
+    require(1 <= len(group) <= 63 and 68 + 80 <= len(rest) <= 68 + 80 + 65536, "malformed")
+    epoch, sender, nonce, sealed = rest[:8], rest[8:44], rest[44:68], rest[68:]
+    head = data[: len(data) - len(sealed)]
+    key = rosters.derive("endseal/conversation@v1 note key", exported + sender + to)
+    cipher = ChaCha20Poly1305(hchacha20(key, nonce[:16]))
+    try:
+        opened = cipher.decrypt(bytes(4) + nonce[16:], sealed, head)
+    except InvalidTag:
+        raise Refused("authentication") from None
+    signature, text = opened[:64], opened[64:]
+    message = b"endseal/conversation@v1 note\x00" + head + to + text
+    require(ed.verify(signer, signature, message), "authentication")
+    return group, int.from_bytes(epoch, "big"), sender, text

@@ -6,8 +6,18 @@ import endseal_conversation as conversation
 import vector_run
 
 
+NOTE = ("note", "exported", "to", "signer")
+INPUTS = {"state": ("state",), "evidence": ("evidence",), "change": ("state", "evidence")}
+INPUTS["note"] = NOTE
+
+
 def outputs(vector):
     kind = vector["kind"]
+    if kind == "note":
+        inputs = (bytes.fromhex(vector[name]) for name in NOTE)
+        group, epoch, sender, text = conversation.note(*inputs)
+        found = {"group": group.hex(), "epoch": str(epoch), "from": sender.hex(), "text": text.hex()}
+        return found | {name: vector[name] for name in NOTE}
     if kind == "evidence":
         conversation.evidence(bytes.fromhex(vector["evidence"]))
         return {"evidence": vector["evidence"]}
@@ -28,8 +38,7 @@ def problem(vector):
         found, verdict = outputs(vector), "ok"
     except conversation.Refused as refused:
         verdict = refused.args[0]
-        names = {"state": ("state",), "evidence": ("evidence",), "change": ("state", "evidence")}
-        found = {name: vector[name] for name in names[vector["kind"]]}
+        found = {name: vector[name] for name in INPUTS[vector["kind"]]}
     if verdict != vector["expect"]:
         return f"{verdict} instead of {vector['expect']}"
     found |= {name: vector[name] for name in ("comment", "expect", "kind")}

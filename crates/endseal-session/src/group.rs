@@ -9,12 +9,14 @@ mod credential;
 mod device;
 mod error;
 mod evidence;
+mod framing;
 mod header;
 #[cfg(test)]
 mod hostile;
 mod membership_error;
 mod membership_state;
 mod mls_state;
+mod note;
 mod opened;
 mod provider;
 mod refused;
@@ -33,6 +35,7 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use endseal_crypto::hash;
+use endseal_crypto::random::Random;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::{Address, Certificate};
 use mls_rs::error::MlsError;
@@ -44,9 +47,11 @@ use mls_rs::{Extension, MlsMessage};
 pub use self::device::{GroupDevice, GroupKey, Joined, KeyPackageSecret};
 pub use self::error::{GroupError, OpenError, StateError};
 pub use self::evidence::Evidence;
-pub use self::header::{Content, GroupHeader, MAX_GROUP_ID_LEN};
+pub use self::framing::MAX_GROUP_ID_LEN;
+pub use self::header::{Content, GroupHeader};
 pub use self::membership_error::MembershipError;
 pub use self::membership_state::{Members, MembershipState};
+pub use self::note::MAX_NOTE_LEN;
 pub use self::opened::{Change, Opened, Proposed};
 pub use self::rules::{MAX_ADD_LEN, MAX_MEMBERS};
 pub use self::state::{EpochState, GroupChanges};
@@ -54,6 +59,7 @@ pub use self::suite::Suite;
 
 use self::config::Config;
 use self::mls_state::{Failed, MlsState};
+use self::note::{AddressBytes, Note};
 use self::refused::Refused;
 use self::rollback::Rollback;
 use self::rules::{EVIDENCE, STATE, context_extensions};
@@ -84,6 +90,15 @@ pub struct Group {
     /// True if a failed message could not be undone. The state in memory must not be used or saved
     /// then.
     is_broken: bool,
+}
+
+/// Returns the bytes of an address in a note.
+fn bytes_of(address: &Address) -> AddressBytes {
+    let mut bytes = [0; 36];
+    let (identity, device) = bytes.split_at_mut(32);
+    identity.copy_from_slice(address.identity.as_bytes());
+    device.copy_from_slice(&address.device.number().to_le_bytes());
+    bytes
 }
 
 /// A commit that was made and is not accepted yet.
@@ -199,6 +214,9 @@ impl Group {
             let accepted = self.accept_pending().map_err(|_| OpenError::Authentication);
             return accepted.map(Opened::Change);
         }
+        if header.content == Content::Note {
+            return self.open_note(body);
+        }
         self.rollback.mark(&self.now);
         match Arc::make_mut(&mut self.now).open(&header, body) {
             Ok(opened) => {
@@ -296,7 +314,7 @@ impl Group {
         if self.now.mls.commit_required() {
             return Err(GroupError::CommitRequired);
         }
-        if plaintext.len() + plaintext.len() / 4 + OVERHEAD > header::MAX_MESSAGE {
+        if plaintext.len() + plaintext.len() / 4 + OVERHEAD > framing::MAX_MESSAGE {
             return Err(GroupError::TooLong);
         }
         // An undo must not restore a key that was used.
@@ -304,6 +322,57 @@ impl Group {
         let message = Arc::make_mut(&mut self.now)
             .run(|mls| mls.encrypt_application_message(plaintext, Vec::new())?.to_bytes());
         message.map_err(|_| GroupError::Internal)
+    }
+
+    /// Seals a note to one member. It changes nothing in the group. It opens in this epoch alone.
+    ///
+    /// # Errors
+    /// [`GroupError::NoConversation`] for a group without one, [`GroupError::NotMember`] if this
+    /// device was removed, [`GroupError::NoSuchMember`] if the receiver is no member,
+    /// [`GroupError::TooLong`] for more than [`MAX_NOTE_LEN`] bytes, [`GroupError::Internal`] if
+    /// the key is not that of the leaf, or the random source or the library fails.
+    pub fn seal_note(
+        &self,
+        key: &GroupKey,
+        to: &Address,
+        text: &[u8],
+        random: &mut impl Random,
+    ) -> Result<Vec<u8>, GroupError> {
+        if self.conversation().is_none() {
+            return Err(GroupError::NoConversation);
+        }
+        if !self.is_member() {
+            return Err(GroupError::NotMember);
+        }
+        if text.len() > MAX_NOTE_LEN {
+            return Err(GroupError::TooLong);
+        }
+        self.now.signer_of(to).ok_or(GroupError::NoSuchMember)?;
+        let from = self.now.address;
+        if self.now.signer_of(&from) != Some(*key.public_key()) {
+            return Err(GroupError::Internal);
+        }
+        let exported = self.now.exported_for_notes().ok_or(GroupError::Internal)?;
+        let addresses = (&bytes_of(&from), &bytes_of(to));
+        let place = (self.id(), self.epoch());
+        note::seal(place, &exported, addresses, key.signing(), text, random)
+            .map_err(|_| GroupError::Internal)
+    }
+
+    fn open_note(&self, body: &[u8]) -> Result<Opened, OpenError> {
+        if self.conversation().is_none() {
+            return Err(OpenError::Malformed);
+        }
+        let note = Note::parse(body).ok_or(OpenError::Malformed)?;
+        let opened = || {
+            let mut members = self.now.members();
+            let (_, sender) = members.find(|(_, it)| bytes_of(it) == *note.from)?;
+            let signer = self.now.signer_of(&sender)?;
+            let exported = self.now.exported_for_notes()?;
+            let plaintext = note.open(&exported, &bytes_of(&self.now.address), &signer)?;
+            Some(Opened::Note { sender, plaintext })
+        };
+        opened().ok_or(OpenError::Authentication)
     }
 
     /// Makes a commit that adds the devices of these key packages. It is pending until accepted.

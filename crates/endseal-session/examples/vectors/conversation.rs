@@ -3,12 +3,11 @@
 use core::num::NonZeroU32;
 use std::path::Path;
 
-use endseal_crypto::ed25519::Seed;
-use endseal_crypto::hash;
+use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::identity::{Identity, PublicIdentity};
-use endseal_crypto::label::CONVERSATION_STATE;
-use endseal_crypto::mlkem768;
+use endseal_crypto::label::{CONVERSATION_NOTE, CONVERSATION_NOTE_KEY, CONVERSATION_STATE};
 use endseal_crypto::random::{Random, RandomError};
+use endseal_crypto::{hash, mlkem768, xchacha20poly1305};
 use endseal_keyring::person::PersonChanges;
 use endseal_keyring::roster::{GroupId, Member, RosterChanges};
 use endseal_keyring::{Name, PersonRecord, Roster};
@@ -134,6 +133,90 @@ pub(crate) fn write(dir: &Path) {
     states(dir);
     documents(dir);
     changes(dir);
+    notes(dir);
+}
+
+fn notes(dir: &Path) {
+    let exported = [0xe5; 32];
+    let address = |of: u8, number: u32| [&key(of)[..], &number.to_le_bytes()].concat();
+    let (from, to) = (address(ALICE, 7), address(BOB, 1));
+    let signer = SigningKey::from_seed(Seed::from_bytes(&[9; 32]));
+    let head = |wire: [u8; 4], group: &[u8]| {
+        let group = [&[u8::try_from(group.len()).unwrap()], group].concat();
+        [&wire[..], &group, &5_u64.to_be_bytes(), &from, &[0x24; 24]].concat()
+    };
+    let sealed = |head: &[u8], signed_to: &[u8], text: &[u8]| {
+        let label = CONVERSATION_NOTE.as_str().as_bytes();
+        let signature = signer.sign(&[label, &[0], head, signed_to, text].concat());
+        let mut out = [head, signature.as_bytes(), text].concat();
+        let note_key = hash::derive(CONVERSATION_NOTE_KEY, &[&exported, &from, &to]);
+        let (data, text) = out.split_at_mut(head.len());
+        let tag = xchacha20poly1305::seal(&note_key, &[0x24; 24], data, text);
+        out.extend_from_slice(&tag);
+        out
+    };
+    const WIRE: [u8; 4] = [0, 1, 0xf0, 0xe4];
+    let right = head(WIRE, &[0xc3; 16]);
+    let note = sealed(&right, &to, b"delivered");
+    let changed = |at: usize| {
+        let mut bytes = note.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let vector = |scenario: &str, comment, expect, note: &[u8]| {
+        Vector::new(&format!("note-{scenario}"), comment, expect)
+            .with("kind", "note")
+            .with_hex("note", note)
+            .with_hex("exported", &exported)
+            .with_hex("to", &to)
+            .with_hex("signer", signer.public_key().as_bytes())
+    };
+    let long_id = head(WIRE, &[0xc3; 63]);
+    for (scenario, comment, group, note, text) in [
+        ("text", "a text", &[0xc3; 16][..], note.clone(), &b"delivered"[..]),
+        ("empty", "an empty text", &[0xc3; 16], sealed(&right, &to, b""), b""),
+        ("long-id", "a group id of 63 bytes", &[0xc3; 63], sealed(&long_id, &to, b"x"), b"x"),
+    ] {
+        vector(scenario, comment, "ok", &note)
+            .with_hex("group", group)
+            .with("epoch", "5")
+            .with_hex("from", &from)
+            .with_hex("text", text)
+            .write(dir);
+    }
+    for (scenario, comment, expect, note) in [
+        ("wire", "another wire format", "malformed", {
+            sealed(&head([0, 1, 0xf0, 0xe5], &[0xc3; 16]), &to, b"x")
+        }),
+        ("no-id", "an empty group id", "malformed", sealed(&head(WIRE, &[]), &to, b"x")),
+        ("id-64", "a group id of 64 bytes", "malformed", {
+            let mut head = head(WIRE, &[0xc3; 63]);
+            head.splice(4..5, [0x40, 64, 0xc3]);
+            sealed(&head, &to, b"x")
+        }),
+        ("id-length", "a length that is not the shortest", "malformed", {
+            let mut head = right.clone();
+            head.splice(4..5, [0x40, 16]);
+            sealed(&head, &to, b"x")
+        }),
+        ("cut", "a ciphertext of 79 bytes", "malformed", note[..right.len() + 79].to_vec()),
+        ("head", "without a ciphertext", "malformed", right.clone()),
+        ("too-long", "a text of 65,537 bytes", "malformed", sealed(&right, &to, &[0; 65_537])),
+        ("epoch", "another epoch", "authentication", changed(28)),
+        ("from", "another sender", "authentication", changed(29)),
+        ("nonce", "another nonce", "authentication", changed(65)),
+        ("text-changed", "a changed byte", "authentication", changed(right.len() + 64)),
+        ("tag", "a changed tag", "authentication", changed(note.len() - 1)),
+        ("signed-to", "signed for another member", "authentication", {
+            sealed(&right, &address(CAROL, 1), b"x")
+        }),
+        ("signature", "a signature of another group", "authentication", {
+            let other = sealed(&head(WIRE, &[0xd4; 16]), &to, b"x");
+            [&right[..], &other[right.len()..]].concat()
+        }),
+    ] {
+        vector(scenario, comment, expect, &note).write(dir);
+    }
 }
 
 fn states(dir: &Path) {

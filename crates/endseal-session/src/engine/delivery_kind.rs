@@ -6,3 +6,5 @@ pub(super) const KIND_TEXT: u8 = 0;
 pub(super) const KIND_CHANGE: u8 = 1;
 /// Notice of a proposed group change.
 pub(super) const KIND_PROPOSAL: u8 = 2;
+/// Note of a member to this device.
+pub(super) const KIND_NOTE: u8 = 3;

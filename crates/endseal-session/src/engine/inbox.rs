@@ -10,7 +10,7 @@ use endseal_keyring::device::Address;
 use endseal_store::{InboxRow, ReadTransaction};
 
 use super::conversation::{self, Conversation};
-use super::delivery_kind::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
+use super::delivery_kind::{KIND_CHANGE, KIND_NOTE, KIND_PROPOSAL, KIND_TEXT};
 use super::references::address_of;
 use crate::{Engine, EngineError, PairwiseAccount};
 
@@ -62,6 +62,8 @@ pub enum ReceivedKind {
     Change,
     /// Encoded [`Notice`](crate::Notice) of a group change that a member proposes.
     Proposal,
+    /// Note of a member of a conversation to this device.
+    Note,
 }
 
 /// Inbox of an engine, from [`Engine::inbox`].
@@ -159,6 +161,7 @@ pub(super) fn page(
                 KIND_TEXT => ReceivedKind::Text,
                 KIND_CHANGE => ReceivedKind::Change,
                 KIND_PROPOSAL => ReceivedKind::Proposal,
+                KIND_NOTE => ReceivedKind::Note,
                 _ => return Err(EngineError::Damaged("kind of a message")),
             },
             id: row.message,

@@ -24,7 +24,7 @@ use super::rules::{EVIDENCE, Rules, STATE, STATE_DIGEST, context_extensions};
 use super::state::GroupMeta;
 use super::storage_adapter::{Epochs, StorageAdapter, Table};
 use super::suite::Suite;
-use super::{EpochState, Group, header};
+use super::{EpochState, Group, framing};
 
 /// Lifetime of a key package. Other implementations refuse longer ones.
 pub(super) const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);
@@ -53,6 +53,11 @@ impl GroupKey {
     #[must_use]
     pub fn public_key(&self) -> &endseal_crypto::ed25519::PublicKey {
         self.0.public_key()
+    }
+
+    /// Returns the signing key.
+    pub(super) fn signing(&self) -> &SigningKey {
+        &self.0
     }
 
     /// Returns the seed of the key.
@@ -387,6 +392,6 @@ impl GroupDevice {
 
 /// Checks the length of a group id. Its conversation name in the store is one byte longer.
 fn check_id(id: &[u8]) -> Result<(), GroupError> {
-    let is_valid = (1..=header::MAX_GROUP_ID_LEN).contains(&id.len());
+    let is_valid = (1..=framing::MAX_GROUP_ID_LEN).contains(&id.len());
     if is_valid { Ok(()) } else { Err(GroupError::InvalidId) }
 }

@@ -1,11 +1,10 @@
 //! Unencrypted header of a group message (RFC 9420, section 6.3).
 
+use super::framing::{MAX_GROUP_ID_LEN, MAX_MESSAGE, vector};
+use super::note::Note;
+
 /// Protocol version and wire format: MLS 1.0, `PrivateMessage`.
 const PREFIX: [u8; 4] = [0, 1, 0, 2];
-/// Longest group id, in bytes (docs/spec/session.md, "Conversations").
-pub const MAX_GROUP_ID_LEN: usize = 63;
-/// Longest message, in bytes (docs/spec/session.md, "Messages").
-pub(super) const MAX_MESSAGE: usize = 1 << 20;
 
 /// Header of a group message: group, epoch and kind of content. It is not authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,17 +28,22 @@ pub enum Content {
     Proposal,
     /// Commit that changes the group and starts the next epoch.
     Commit,
+    /// Note to one member of a conversation, which is no message of MLS.
+    Note,
 }
 
 impl<'a> GroupHeader<'a> {
     /// Decodes the header and checks the frame. It needs no key.
     ///
-    /// `None` unless the bytes are exactly one `MLSMessage` with a `PrivateMessage`. Changes of a
-    /// group are encrypted too, so no signature of an outsider is ever verified.
+    /// `None` unless the bytes are exactly one `MLSMessage` with a `PrivateMessage`, or a note.
+    /// Changes of a group are encrypted too, so no signature of an outsider is ever verified.
     #[must_use]
     pub fn parse(body: &'a [u8]) -> Option<Self> {
         if body.len() > MAX_MESSAGE {
             return None;
+        }
+        if let Some(note) = Note::parse(body) {
+            return Some(Self { id: note.group, epoch: note.epoch, content: Content::Note });
         }
         let mut rest = body.strip_prefix(&PREFIX)?;
         let id = vector(&mut rest)?;
@@ -62,29 +66,4 @@ impl<'a> GroupHeader<'a> {
         }
         Some(Self { id, epoch: u64::from_be_bytes(*epoch), content })
     }
-}
-
-/// Reads a vector, whose length field must be in its shortest form (RFC 9420, section 2.1.2).
-pub(super) fn vector<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let first = *rest.first()?;
-    let width = 1_usize << (first >> 6);
-    let (length, after) = match width {
-        1 | 2 | 4 => rest.split_at_checked(width)?,
-        _ => return None,
-    };
-    let length = length
-        .iter()
-        .skip(1)
-        .fold(usize::from(first & 0x3f), |length, byte| length << 8 | usize::from(*byte));
-    let shortest = match width {
-        1 => 0,
-        2 => 1 << 6,
-        _ => 1 << 14,
-    };
-    if length < shortest {
-        return None;
-    }
-    let (vector, after) = after.split_at_checked(length)?;
-    *rest = after;
-    Some(vector)
 }

@@ -19,6 +19,7 @@ use super::error::{GAP, OpenError, StateError};
 use super::evidence::Evidence;
 use super::header::{Content, GroupHeader};
 use super::membership_state::MembershipState;
+use super::note::EXPORTER;
 use super::opened::{Change, Opened, Proposed};
 use super::rules::{EVIDENCE, MAX_MEMBERS, is_state_of};
 use super::signatures::Signatures;
@@ -413,6 +414,20 @@ impl MlsState {
             Some(state) => is_state_of(extensions, state),
             None => extensions.is_empty(),
         }
+    }
+
+    /// Returns the key with which a member signs.
+    pub(super) fn signer_of(&self, member: &Address) -> Option<PublicKey> {
+        let (leaf, _) = self.members().find(|(_, it)| it == member)?;
+        let member = self.mls.roster().member_with_index(leaf).ok()?;
+        PublicKey::from_bytes(member.signing_identity.signature_key.as_bytes().try_into().ok()?)
+            .ok()
+    }
+
+    /// Returns the secret of this epoch for notes.
+    pub(super) fn exported_for_notes(&self) -> Option<Zeroizing<Vec<u8>>> {
+        let secret = self.mls.export_secret(EXPORTER, &[], 32).ok()?;
+        Some(Zeroizing::new(secret.as_bytes().to_vec()))
     }
 
     /// Returns the state of the conversation.

@@ -19,6 +19,15 @@ pub enum Opened {
         /// Decrypted content.
         plaintext: Zeroizing<Vec<u8>>,
     },
+    /// Note of another member to this device, which uses no key of a ratchet: it opens as often as
+    /// it is delivered in its epoch.
+    #[non_exhaustive]
+    Note {
+        /// Member who signed the note.
+        sender: Address,
+        /// Decrypted content.
+        plaintext: Zeroizing<Vec<u8>>,
+    },
     /// Commit that was applied: the next epoch has started.
     Change(Change),
     /// Proposal of a member; the next commit of any member will include it.
@@ -30,6 +39,9 @@ impl fmt::Debug for Opened {
         match self {
             Self::Message { sender, plaintext } => {
                 write!(f, "Message({sender:?}, {} bytes)", plaintext.len())
+            }
+            Self::Note { sender, plaintext } => {
+                write!(f, "Note({sender:?}, {} bytes)", plaintext.len())
             }
             Self::Change(change) => change.fmt(f),
             Self::Proposal(proposal) => proposal.fmt(f),

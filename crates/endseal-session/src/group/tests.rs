@@ -14,7 +14,7 @@ use mls_rs::{CipherSuite, CipherSuiteProvider as _, CryptoProvider as _, MlsMess
 use mls_rs_core::key_package::KeyPackageData;
 use serde_json::Value;
 
-use super::header::vector;
+use super::framing::vector;
 use super::provider::{Provider, SuiteProvider};
 use super::storage_adapter::StorageAdapter;
 use super::suite::Suite;

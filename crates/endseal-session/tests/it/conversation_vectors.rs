@@ -56,6 +56,10 @@ fn conversation_vectors() {
     for entry in fs::read_dir(path).unwrap() {
         let path = entry.unwrap().path();
         let vector: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        // Notes are opened by the group's own code, which has their test.
+        if vector["kind"] == "note" {
+            continue;
+        }
         let found = check(&vector).map_or_else(|error| class(&error), |()| "ok");
         assert_eq!(Some(found), vector["expect"].as_str(), "{}", path.display());
         count += 1;

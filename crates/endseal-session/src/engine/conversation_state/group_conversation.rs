@@ -9,7 +9,7 @@ use super::parking::MAX_AHEAD;
 use super::{BatchDedup, Parked, Parking};
 use crate::engine::body_digest::BodyDigest;
 use crate::engine::changeset::{Changeset, GroupStates};
-use crate::engine::delivery_kind::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
+use crate::engine::delivery_kind::{KIND_CHANGE, KIND_NOTE, KIND_PROPOSAL, KIND_TEXT};
 use crate::engine::notice;
 use crate::engine::parking_budget::ParkingBudget;
 use crate::engine::parking_reason::Reason;
@@ -281,6 +281,9 @@ fn delivery(opened: group::Opened, digest: BodyDigest) -> Delivery {
     match opened {
         group::Opened::Message { sender, plaintext } => {
             Delivery { sender, kind: KIND_TEXT, digest, plaintext, added: Vec::new() }
+        }
+        group::Opened::Note { sender, plaintext } => {
+            Delivery { sender, kind: KIND_NOTE, digest, plaintext, added: Vec::new() }
         }
         group::Opened::Change(change) => Delivery {
             sender: change.by,

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use endseal_crypto::hash;
+use endseal_crypto::random::Random;
 use endseal_keyring::device::{Address, Certificate};
 use endseal_store::SessionStatus;
 
@@ -308,6 +309,32 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             GroupChangeError::Engine(error) => SendError::Engine(error),
             _ => SendError::TooLong,
         })
+    }
+
+    /// Seals a note to one member of a conversation. Returns its number in the outbox. The group
+    /// does not change, and other members need not get the note.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`] if the group is no conversation, one of both is no member, the text is
+    /// too long or the store fails.
+    pub fn send_note(
+        &mut self,
+        id: &[u8],
+        to: Address,
+        text: &[u8],
+        random: &mut impl Random,
+    ) -> Result<u64, GroupChangeError> {
+        let membership = membership(&mut self.store_session, self.state_cache, id)?;
+        if membership.status() == SessionStatus::NeedsReset {
+            return Err(GroupChangeError::Restored);
+        }
+        let group = membership.group().ok_or(GroupChangeError::NoGroup)?;
+        let body = group.seal_note(self.device.groups.key(), &to, text, random)?;
+        let body = Message::Group(&body).to_bytes().map_err(|_| GroupChangeError::TooLong)?;
+        let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+        let kind = OutgoingKind::Message;
+        let outgoing = OutgoingMessage { conversation, recipient: Some(to), kind, body };
+        Ok(self.depart(outgoing)?.number)
     }
 
     /// Commits a change to a group, which `change` makes. Returns the number of the commit in the

@@ -117,6 +117,19 @@ fn a_conversation_outlives_kills_and_hands_its_evidence_on() {
     let joined = join(&mut second, &welcome);
     let after = MembershipState::new(Members::of_two(a, b), &[later, records[1].clone()]);
     assert_eq!(joined.conversation, after.ok());
+    // A receipt for one device, which its store keeps apart from texts.
+    let to = bob.address;
+    let noted = second.engine().transaction(|t| t.send_note(GROUP, to, b"got it", &mut OsRandom));
+    noted.map_err(|error: GroupChangeError| error).unwrap();
+    second.kill();
+    let [note] = second.engine().outbox().pending(0, 100).unwrap().try_into().unwrap();
+    assert_eq!((note.kind, note.recipient), (OutgoingKind::Message, Some(to)));
+    assert!(matches!(receive(&mut bob, &note.body), Outcome::Delivered(_)));
+    assert!(matches!(receive(&mut bob, &note.body), Outcome::AlreadyDelivered(_)));
+    let rows = bob.engine().inbox().page(0, 100).unwrap();
+    let row = rows.last().unwrap();
+    assert_eq!((row.kind, row.sender), (ReceivedKind::Note, second.address));
+    assert_eq!(row.plaintext[..], b"got it"[..]);
     let text = bob.send_group(GROUP, &[b"welcome back".to_vec()]).remove(0);
     assert!(matches!(receive(&mut second, &text), Outcome::Delivered(_)));
     assert!(!matches!(receive(&mut alice, &text), Outcome::Delivered(_)));

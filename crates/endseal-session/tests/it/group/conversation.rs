@@ -75,7 +75,7 @@ impl Person {
     fn device(&self, number: u32) -> GroupDevice {
         let mut seed = *self.identity().as_bytes();
         seed[..4].copy_from_slice(&number.to_le_bytes());
-        let key = GroupKey::from_seed(Seed::from_bytes(&seed));
+        let key = group_key(self, number);
         let signing = SigningKey::from_seed(Seed::from_bytes(&seed));
         let keys = DeviceKeys {
             device: DeviceId::new(number).unwrap(),
@@ -87,6 +87,12 @@ impl Person {
         let certificate = Certificate::issue(self.root.signing(), &keys, 1_790_000_000_000);
         GroupDevice::new(certificate, key).unwrap()
     }
+}
+
+fn group_key(person: &Person, number: u32) -> GroupKey {
+    let mut seed = *person.identity().as_bytes();
+    seed[..4].copy_from_slice(&number.to_le_bytes());
+    GroupKey::from_seed(Seed::from_bytes(&seed))
 }
 
 type Secrets = (Vec<u8>, Zeroizing<Vec<u8>>);
@@ -356,4 +362,45 @@ fn a_text_writes_neither_the_tree_nor_the_conversation() {
     for group in &mut groups[..2] {
         assert!(group.save().unwrap().tree.is_some_and(|it| it != tree));
     }
+}
+
+#[test]
+fn notes_go_from_one_member_to_another_in_their_epoch() {
+    let (alice, bob) = (Person::new(1, &[1, 2]), Person::new(2, &[1]));
+    let mut groups = pair(&alice, &bob, &[alice.device(2)]);
+    let (key, to) = (group_key(&bob, 1), alice.device(1).address());
+    let note = groups[1].seal_note(&key, &to, b"delivered", &mut OsRandom).unwrap();
+    // It opens as often as it comes, at its receiver alone, and moves no ratchet.
+    for _ in 0..2 {
+        let Opened::Note { sender, plaintext, .. } = groups[0].open(&note).unwrap() else {
+            panic!()
+        };
+        assert_eq!((sender, &plaintext[..]), (bob.device(1).address(), &b"delivered"[..]));
+    }
+    assert_eq!(groups[2].open(&note), Err(OpenError::Authentication));
+    assert_eq!(groups[1].open(&note), Err(OpenError::Authentication));
+    let text = groups[1].seal(b"a text").unwrap();
+    assert!(matches!(groups[2].open(&text), Ok(Opened::Message { .. })));
+    // The key of another device, and a receiver who is no member.
+    let other = group_key(&alice, 1);
+    let sealed = groups[1].seal_note(&other, &to, b"x", &mut OsRandom);
+    assert_eq!(sealed.err(), Some(GroupError::Internal));
+    let carol = Person::new(3, &[1]).device(1).address();
+    let sealed = groups[1].seal_note(&key, &carol, b"x", &mut OsRandom);
+    assert_eq!(sealed.err(), Some(GroupError::NoSuchMember));
+    let sealed = groups[1].seal_note(&key, &to, &[0; 65_537], &mut OsRandom);
+    assert_eq!(sealed.err(), Some(GroupError::TooLong));
+    let commit = groups[0].update(NOW).unwrap();
+    groups[0].accept_pending().unwrap();
+    assert_eq!(groups[0].open(&note), Err(OpenError::OldEpoch));
+    let later = groups[0].seal_note(
+        &group_key(&alice, 1),
+        &bob.device(1).address(),
+        b"later",
+        &mut OsRandom,
+    );
+    let later = later.unwrap();
+    assert_eq!(groups[1].open(&later), Err(OpenError::LaterEpoch(2)));
+    groups[1].open(&commit.commit).unwrap();
+    assert!(matches!(groups[1].open(&later), Ok(Opened::Note { .. })));
 }
