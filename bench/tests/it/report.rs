@@ -5,7 +5,7 @@ use std::path::Path;
 
 use endseal_bench::record::read_record_file;
 use endseal_bench::report::{Verdict, goals, html};
-use endseal_bench::stations::STATIONS;
+use endseal_bench::suite::SUITES;
 use serde_json::{Value, json};
 
 use crate::fixture::{record, run};
@@ -110,8 +110,8 @@ fn a_committed_run_is_described_as_it_is_and_has_a_page() {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let line = text.lines().find(|line| line.starts_with(&format!("| [{name}]"))).unwrap();
         let cells: Vec<&str> = line.split(" | ").collect();
-        for suite in STATIONS.iter().map(|it| it.suite.name) {
-            let measured = record.rows.iter().any(|row| row.suite == suite);
+        for suite in SUITES.iter().map(|it| it.name) {
+            let measured = record.rows.iter().any(|row| row.case.suite == suite);
             let quoted = format!("`{suite}`");
             assert_eq!(cells[1].contains(&quoted), measured, "{suite}: {line}");
             assert_eq!(cells[3].contains(&quoted), !measured, "{suite}: {line}");
