@@ -1,7 +1,7 @@
 //! A batch: as many iterations as are worth timing, after an untimed start.
 
 use crate::clock::Elapsed;
-use crate::subject::{Prepared, SubjectError};
+use crate::subject::{Failure, Prepared};
 
 /// Length of a batch that is aimed at: well under a slice of the scheduler.
 const BATCH_NS: f64 = 300_000.0;
@@ -22,7 +22,7 @@ impl Batch {
     ///
     /// # Errors
     /// Fails if the subject fails.
-    pub(crate) fn find(prepared: &mut dyn Prepared) -> Result<Self, SubjectError> {
+    pub(crate) fn find(prepared: &mut dyn Prepared) -> Result<Self, Failure> {
         // The first call also warms up caches and compilers, so only a very long time counts.
         let first = prepared.run(1)?.wall_ns;
         if first > 50.0 * BATCH_NS {
@@ -55,7 +55,7 @@ impl Batch {
     ///
     /// # Errors
     /// Fails if the subject fails.
-    pub(crate) fn run(self, prepared: &mut dyn Prepared) -> Result<Elapsed, SubjectError> {
+    pub(crate) fn run(self, prepared: &mut dyn Prepared) -> Result<Elapsed, Failure> {
         if self.warm_up > 0 {
             prepared.run(self.warm_up)?;
         }
@@ -73,11 +73,11 @@ mod tests {
     struct Fixed(f64, Vec<u32>);
 
     impl Prepared for Fixed {
-        fn check(&mut self) -> Result<Checked, SubjectError> {
+        fn check(&mut self) -> Result<Checked, Failure> {
             Ok(Checked::default())
         }
 
-        fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        fn run(&mut self, iterations: u32) -> Result<Elapsed, Failure> {
             self.1.push(iterations);
             Ok(Elapsed::new(self.0 * f64::from(iterations), None))
         }

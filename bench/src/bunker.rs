@@ -4,19 +4,18 @@
 //! of JSON when it is ready, and ends when its standard input ends.
 
 use core::time::Duration;
-use std::path::PathBuf;
 use std::process::Command;
 
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::case::Case;
 use crate::clock::Elapsed;
 use crate::peer::answer;
 use crate::peer::process::Process;
 use crate::program;
-use crate::record::{Better, Params};
 use crate::s3::process::CpuClock;
-use crate::subject::{Checked, Extra, Prepared, SubjectError};
+use crate::subject::{Checked, Extra, Failure, Prepared, SubjectError, unsupported};
 
 mod others;
 
@@ -28,13 +27,12 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(90);
 const GO: &str = "go/target/endseal-peers-go";
 
 /// Command of a mode of the peer in Go.
-fn go(mode: &str) -> Result<Command, SubjectError> {
-    let program = program::peers().map_err(failed)?.join(GO);
+fn go(mode: &str) -> Result<Command, Failure> {
+    let program = program::peers()?.join(GO);
     if !program::is_program(&program) {
-        let why = format!("{} is missing: cargo xtask peers go", program.display());
-        return Err(SubjectError::Unsupported(why));
+        return Err(unsupported(format!("{} is missing: cargo xtask peers go", program.display())));
     }
-    let mut command = program::command_of(&program).map_err(failed)?;
+    let mut command = program::command_of(&program)?;
     command.arg(mode);
     Ok(command)
 }
@@ -47,7 +45,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    pub(crate) fn start() -> Result<Self, SubjectError> {
+    pub(crate) fn start() -> Result<Self, Failure> {
         #[derive(Deserialize)]
         struct Ready {
             relay: String,
@@ -72,7 +70,7 @@ struct Round {
 
 impl Client {
     /// Connects to a signer and has some events signed as a warm-up, which is not counted.
-    fn start(bunker: &str, in_flight: u64, count: u64) -> Result<Self, SubjectError> {
+    fn start(bunker: &str, in_flight: u64, count: u64) -> Result<Self, Failure> {
         #[derive(Deserialize)]
         struct Ready {}
         let mut command = go("load")?;
@@ -83,13 +81,13 @@ impl Client {
         Ok(Self(process))
     }
 
-    fn round(&mut self) -> Result<Round, SubjectError> {
-        answer(&self.0.exchange(&json!({}), TIMEOUT)?)
+    fn round(&mut self) -> Result<Round, Failure> {
+        Ok(answer(&self.0.exchange(&json!({}), TIMEOUT)?)?)
     }
 }
 
 /// Pairs a client that has one event signed and ends.
-pub(crate) fn pair(bunker: &str) -> Result<(), SubjectError> {
+pub(crate) fn pair(bunker: &str) -> Result<(), Failure> {
     Client::start(bunker, 1, 1).map(drop)
 }
 
@@ -104,29 +102,20 @@ pub(crate) struct Signing<H> {
 
 impl<H> Signing<H> {
     /// Lets a client connect to the signer that runs as process `signer`.
-    pub(crate) fn new(
-        bunker: &str,
-        signer: u32,
-        params: &Params,
-        held: H,
-    ) -> Result<Self, SubjectError> {
-        let param = |name: &str| {
-            let why = || SubjectError::Unsupported(format!("{name} is needed"));
-            params.get(name).copied().ok_or_else(why)
-        };
-        let (in_flight, count) = (param("in_flight")?, param("count")?);
+    pub(crate) fn new(bunker: &str, signer: u32, case: &Case, held: H) -> Result<Self, Failure> {
+        let (in_flight, count) = (case.number("in_flight")? as u64, case.number("count")? as u64);
         let client = Client::start(bunker, in_flight, count)?;
         let clock = CpuClock::of(signer);
         Ok(Self { client, clock, count, rounds: Vec::new(), _held: held })
     }
 
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
-    fn once(&mut self) -> Result<(Round, Elapsed), SubjectError> {
-        let before = self.clock.read().map_err(failed)?;
+    fn round(&mut self) -> Result<(Round, Elapsed), Failure> {
+        let before = self.clock.read()?;
         let round = self.client.round()?;
-        let cpu = self.clock.read().map_err(failed)? - before;
+        let cpu = self.clock.read()? - before;
         if round.signatures != self.count || round.wall_ns == 0 {
-            return Err(SubjectError::Protocol("it counts otherwise".into()));
+            return Err(SubjectError::Protocol("it counts otherwise".into()).into());
         }
         Ok((round, Elapsed::new(round.wall_ns as f64, Some(cpu))))
     }
@@ -134,44 +123,28 @@ impl<H> Signing<H> {
 
 impl<H> Prepared for Signing<H> {
     /// The client ends with an error if an event was not signed as requested.
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        self.once()?;
-        Ok(Checked { round_trip: true, ..Checked::default() })
+    fn check(&mut self) -> Result<Checked, Failure> {
+        self.round()?;
+        Ok(Checked::round_trip(true))
     }
 
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        Elapsed::sum(iterations, || {
-            let (round, elapsed) = self.once()?;
-            self.rounds.push(round);
-            Ok(elapsed)
-        })
+    fn once(&mut self) -> Result<Elapsed, Failure> {
+        let (round, elapsed) = self.round()?;
+        self.rounds.push(round);
+        Ok(elapsed)
     }
 
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        let of = |metric, unit, better, value: fn(&Round) -> f64| {
-            let samples = self.rounds.iter().map(value).collect();
-            Extra { metric, unit, better, samples }
-        };
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
+        let of = |value: fn(&Round) -> f64| self.rounds.iter().map(value).collect();
         Ok(vec![
-            of("signatures_s", "1/s", Better::More, |it| {
-                it.signatures as f64 * 1e9 / it.wall_ns as f64
-            }),
-            of("p50", "ns", Better::Less, |it| it.p50_ns as f64),
-            of("p99", "ns", Better::Less, |it| it.p99_ns as f64),
+            Extra::more(
+                "signatures_s",
+                "1/s",
+                of(|it| it.signatures as f64 * 1e9 / it.wall_ns as f64),
+            ),
+            Extra::less("p50", "ns", of(|it| it.p50_ns as f64)),
+            Extra::less("p99", "ns", of(|it| it.p99_ns as f64)),
         ])
     }
-}
-
-/// Returns the command of a program below the folder of peers, or in the search path.
-fn peer_command(program: &str) -> Result<Command, SubjectError> {
-    let path = match program.contains('/') {
-        true => program::peers().map_err(failed)?.join(program),
-        false => PathBuf::from(program),
-    };
-    program::command_of(&path).map_err(failed)
-}
-
-pub(crate) fn failed(why: impl ToString) -> SubjectError {
-    SubjectError::Failed(why.to_string())
 }

@@ -43,26 +43,19 @@ impl Elapsed {
 
 /// Runs `work` and times it: the wall clock, and the CPU time of this thread.
 pub fn time(work: impl FnOnce()) -> Elapsed {
-    let (wall, cpu) = (Instant::now(), thread_cpu_ns());
-    work();
-    let cpu_ns = thread_cpu_ns() - cpu;
-    Elapsed { wall_ns: wall.elapsed().as_secs_f64() * 1e9, cpu_ns: Some(cpu_ns) }
+    time_by(ClockId::ThreadCPUTime, work)
 }
 
 /// Runs `work` on several threads and times it. CPU time is that of the whole process.
 pub fn time_threads(work: impl FnOnce()) -> Elapsed {
-    let (wall, cpu) = (Instant::now(), process_cpu_ns());
+    time_by(ClockId::ProcessCPUTime, work)
+}
+
+fn time_by(clock: ClockId, work: impl FnOnce()) -> Elapsed {
+    let (wall, cpu) = (Instant::now(), cpu_ns(clock));
     work();
-    let cpu_ns = process_cpu_ns() - cpu;
+    let cpu_ns = cpu_ns(clock) - cpu;
     Elapsed { wall_ns: wall.elapsed().as_secs_f64() * 1e9, cpu_ns: Some(cpu_ns) }
-}
-
-fn thread_cpu_ns() -> f64 {
-    cpu_ns(ClockId::ThreadCPUTime)
-}
-
-fn process_cpu_ns() -> f64 {
-    cpu_ns(ClockId::ProcessCPUTime)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a process lives less than 2^53 ns")]

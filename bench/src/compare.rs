@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::record::{Better, Params, Ratio, Record, Row};
-use crate::report::case::Case;
+use crate::case::Case;
+use crate::record::{Better, Ratio, Record, Row};
 use crate::words::{self, tame};
 
 /// Differences between two runs, with a verdict for each figure. [`compare`] creates it.
@@ -30,12 +30,9 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Compared {
-    /// Name of the suite.
-    pub suite: String,
-    /// Name of the case.
-    pub case: String,
-    /// Parameters of the case.
-    pub params: Params,
+    /// The case with its parameters.
+    #[serde(flatten)]
+    pub case: Case,
     /// Name of the subject; for a ratio both names.
     pub subject: String,
     /// Name of the metric as in [`Row`]; `ratio` for a ratio.
@@ -70,64 +67,45 @@ pub enum Verdict {
     Undecided,
 }
 
-/// A figure of a run in the form in which it is compared.
-struct Figure<'a> {
-    key: (&'a str, &'a str, &'a Params, String, &'a str),
-    unit: &'a str,
-    median: f64,
-    ci95: [f64; 2],
-    better: Better,
-    kernel_ns: Option<f64>,
-    /// True for a figure that has no noise: it was measured once.
-    exact: bool,
-}
-
-fn of_row(row: &Row) -> Figure<'_> {
-    Figure {
-        key: (&row.suite, &row.case, &row.params, row.subject.clone(), &row.metric),
-        unit: &row.unit,
-        median: row.median,
-        ci95: row.ci95.unwrap_or([row.median; 2]),
-        better: row.better,
-        kernel_ns: row.kernel_ns.filter(|ns| *ns > 0.0),
-        exact: row.n <= 1,
-    }
-}
-
-fn of_ratio(ratio: &Ratio) -> Figure<'_> {
-    let subject = format!("{} / {}", ratio.subject, ratio.against);
-    Figure {
-        key: (&ratio.suite, &ratio.case, &ratio.params, subject, "ratio"),
-        unit: "×",
-        median: ratio.median,
-        ci95: ratio.ci95.unwrap_or([ratio.median; 2]),
+/// Returns a ratio in the form of a row.
+fn of_ratio(ratio: &Ratio) -> Row {
+    Row {
+        case: ratio.case.clone(),
+        subject: format!("{} / {}", ratio.subject, ratio.against),
+        metric: "ratio".into(),
+        unit: "×".into(),
         better: Better::More,
-        kernel_ns: None,
-        exact: false,
+        median: ratio.median,
+        ci95: ratio.ci95,
+        // More than one: it is not exact.
+        n: 2,
+        ..Row::default()
     }
 }
 
-fn figures(record: &Record) -> Vec<Figure<'_>> {
-    record.ratios.iter().map(of_ratio).chain(record.rows.iter().map(of_row)).collect()
+fn figures(record: &Record) -> Vec<Row> {
+    record.ratios.iter().map(of_ratio).chain(record.rows.iter().cloned()).collect()
 }
 
 /// Compares every figure that both runs have, and lists other differences between them.
 #[must_use]
 pub fn compare(first: &Record, second: &Record) -> Comparison {
+    let key = |row: &Row| (row.case.clone(), row.subject.clone(), row.metric.clone());
     let (ours, later) = (figures(first), figures(second));
-    let by_key: BTreeMap<_, _> = later.iter().map(|it| (&it.key, it)).collect();
-    let both = ours.iter().filter_map(|it| Some((it, *by_key.get(&it.key)?)));
+    let by_key: BTreeMap<_, _> = later.iter().map(|row| (key(row), row)).collect();
+    let both = ours.iter().filter_map(|row| Some((row, *by_key.get(&key(row))?)));
     let drift: f64 = [first.drift, second.drift].into_iter().flatten().map(f64::abs).sum();
-    let rows: Vec<Compared> = both
-        .map(|(one, other)| {
-            let floors = [first, second].map(|it| it.noise_floor_of(one.key.0, one.key.1));
-            let floor = floors[0].zip(floors[1]).map(|(a, b)| a.max(b));
-            // Both sides of a ratio were measured at the same speed: no drift is in it.
-            let drift = if one.unit == "×" { 0.0 } else { drift };
-            let exact = one.exact && other.exact;
-            compared(one, other, if exact { Some(0.0) } else { floor.map(|it| it + drift) })
-        })
-        .collect();
+    let allowed = |one: &Row, other: &Row| {
+        if one.n <= 1 && other.n <= 1 {
+            return Some(0.0);
+        }
+        let floors = [first, second].map(|it| it.noise_floor_of(&one.case));
+        // Both sides of a ratio were measured at the same speed: no drift is in it.
+        let drift = if one.metric == "ratio" { 0.0 } else { drift };
+        floors[0].zip(floors[1]).map(|(a, b)| a.max(b) + drift)
+    };
+    let rows: Vec<Compared> =
+        both.map(|(one, other)| compared(one, other, allowed(one, other))).collect();
     let largest = |record: &Record| record.noise_floors.values().copied().max_by(f64::total_cmp);
     Comparison {
         noise_floor: largest(first).zip(largest(second)).map(|(a, b)| a.max(b)),
@@ -139,12 +117,14 @@ pub fn compare(first: &Record, second: &Record) -> Comparison {
 }
 
 /// Compares two figures. `allowed` is the share that noise explains; `None` if it is unknown.
-fn compared(first: &Figure<'_>, second: &Figure<'_>, allowed: Option<f64>) -> Compared {
+fn compared(first: &Row, second: &Row, allowed: Option<f64>) -> Compared {
     // A slower machine has a slower kernel: the second time at the speed of the first run.
-    let speed = first.kernel_ns.zip(second.kernel_ns).map_or(1.0, |(a, b)| a / b);
+    let kernels = [first, second].map(|row| row.kernel_ns.filter(|ns| *ns > 0.0));
+    let speed = kernels[0].zip(kernels[1]).map_or(1.0, |(a, b)| a / b);
+    let interval = |row: &Row| row.ci95.unwrap_or([row.median; 2]);
     let (a, b) = (first.median, second.median * speed);
-    let [low, high] = second.ci95.map(|bound| bound * speed);
-    let overlap = first.ci95[0] <= high && low <= first.ci95[1];
+    let [low, high] = interval(second).map(|bound| bound * speed);
+    let overlap = interval(first)[0] <= high && low <= interval(first)[1];
     let verdict = match allowed {
         _ if overlap => Verdict::NoDifference,
         None => Verdict::Undecided,
@@ -152,14 +132,11 @@ fn compared(first: &Figure<'_>, second: &Figure<'_>, allowed: Option<f64>) -> Co
         Some(_) if (b < a) == first.better.is_less() => Verdict::Better,
         Some(_) => Verdict::Worse,
     };
-    let (suite, case, params, ref subject, metric) = first.key;
     Compared {
-        suite: suite.into(),
-        case: case.into(),
-        params: params.clone(),
-        subject: subject.clone(),
-        metric: metric.into(),
-        unit: first.unit.into(),
+        case: first.case.clone(),
+        subject: first.subject.clone(),
+        metric: first.metric.clone(),
+        unit: first.unit.clone(),
         first: a,
         second: second.median,
         ratio: b / a,
@@ -208,8 +185,8 @@ impl Comparison {
             let verdict = format!("{:?}", row.verdict).to_lowercase();
             let change = (row.ratio - 1.0) * 100.0;
             let [first, second] = [row.first, row.second].map(|it| words::value(it, &row.unit));
-            let case = Case::of(&row.suite, &row.case, &row.params).describe();
-            let (metric, subject) = (tame(&row.metric), tame(&row.subject));
+            let (metric, subject, case) =
+                (tame(&row.metric), tame(&row.subject), row.case.describe());
             let _ = writeln!(
                 out,
                 "{verdict:10} {change:+8.1} %  {subject}: {case}, {metric}: {first}, {second}"

@@ -2,16 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Better, Params, SubjectInfo};
-use crate::subject::{Extra, SubjectError};
+use crate::record::SubjectInfo;
+use crate::subject::Subject;
 
-pub mod codec;
-pub mod envelope;
-pub mod node;
-pub mod nostr;
-pub mod s3;
-pub mod sessions;
-pub mod transport;
+pub(crate) mod codec;
+pub(crate) mod envelope;
+pub(crate) mod node;
+pub(crate) mod nostr;
+pub(crate) mod s3;
+pub(crate) mod sessions;
+pub(crate) mod transport;
+
+/// Returns endseal's own subjects in a suite.
+#[must_use]
+pub fn subjects(suite: &str) -> Vec<Subject> {
+    match suite {
+        "envelope" => envelope::subjects(),
+        "codec" => codec::subjects(),
+        "transport" => transport::subjects(),
+        "s3" => s3::subjects(),
+        "nostr" => nostr::subjects(),
+        "sessions" => sessions::subjects(),
+        "node" => node::subjects(),
+        _ => Vec::new(),
+    }
+}
 
 /// Describes a subject of ours that runs in this process.
 fn described(
@@ -30,21 +45,4 @@ fn described(
         settings: settings.into(),
         properties: properties.iter().map(|property| (*property).into()).collect(),
     }
-}
-
-/// Returns a parameter of a case.
-fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
-    params
-        .get(name)
-        .and_then(|value| usize::try_from(*value).ok())
-        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
-}
-
-fn failed(error: impl ToString) -> SubjectError {
-    SubjectError::Failed(error.to_string())
-}
-
-/// Creates a figure of which less is better.
-fn less(metric: &'static str, unit: &'static str, samples: Vec<f64>) -> Extra {
-    Extra { metric, unit, better: Better::Less, samples }
 }

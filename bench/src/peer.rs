@@ -9,10 +9,11 @@ use std::{cell::RefCell, rc::Rc};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::case::Case;
 use crate::clock::Elapsed;
 use crate::duplex::examine::ROUND_TRIP_NS;
-use crate::record::{Better, Params, SubjectInfo};
-use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
+use crate::record::{Better, SubjectInfo};
+use crate::subject::{Checked, Extra, Failure, Prepared, Subject, SubjectError};
 
 pub(crate) mod process;
 
@@ -45,9 +46,9 @@ impl Peer {
     /// protocol.
     pub fn start(
         program: &Path,
-        arguments: &[&str],
+        arguments: &[impl AsRef<str>],
         folder: &Path,
-    ) -> Result<Vec<PeerSubject>, SubjectError> {
+    ) -> Result<Vec<Subject>, Failure> {
         Self::start_with_timeout(program, arguments, folder, WORK)
     }
 
@@ -57,13 +58,13 @@ impl Peer {
     /// Fails as [`Self::start`].
     pub fn start_with_timeout(
         program: &Path,
-        arguments: &[&str],
+        arguments: &[impl AsRef<str>],
         folder: &Path,
         timeout: Duration,
-    ) -> Result<Vec<PeerSubject>, SubjectError> {
+    ) -> Result<Vec<Subject>, Failure> {
         let mut peer = Self {
             program: program.into(),
-            arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+            arguments: arguments.iter().map(|it| it.as_ref().to_owned()).collect(),
             folder: folder.into(),
             timeout,
             process: None,
@@ -72,9 +73,10 @@ impl Peer {
         };
         let hello = peer.launch()?;
         let peer = Rc::new(RefCell::new(peer));
-        let subjects = hello.subjects.into_iter().map(|info| {
+        let subject = |info: PeerInfo| {
             let PeerInfo { subject, about, versions, settings, properties } = info;
             let runtime = hello.runtime.clone();
+            let (peer, name) = (Rc::clone(&peer), subject.clone());
             let info = SubjectInfo {
                 subject,
                 suite: None,
@@ -84,9 +86,9 @@ impl Peer {
                 settings,
                 properties,
             };
-            PeerSubject { info, peer: Rc::clone(&peer) }
-        });
-        Ok(subjects.collect())
+            Subject::new(info, move |case, inputs| prepare(&peer, &name, case, inputs))
+        };
+        Ok(hello.subjects.into_iter().map(subject).collect())
     }
 
     fn launch(&mut self) -> Result<Hello, SubjectError> {
@@ -200,38 +202,25 @@ struct PeerInfo {
     properties: Vec<String>,
 }
 
-/// One subject of a peer.
-#[derive(Debug)]
-pub struct PeerSubject {
-    info: SubjectInfo,
-    peer: Rc<RefCell<Peer>>,
-}
-
-impl Subject for PeerSubject {
-    fn info(&self) -> &SubjectInfo {
-        &self.info
-    }
-
-    fn prepare(
-        &mut self,
-        case: &str,
-        params: &Params,
-        inputs: u32,
-    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
-        let request = json!({
-            "op": "prepare",
-            "subject": self.info.subject,
-            "case": case,
-            "params": params,
-            "inputs": inputs,
-        });
-        let mut peer = self.peer.borrow_mut();
-        let start = peer.alive()?;
-        let timeout = peer.timeout;
-        let Handle { handle } = peer.ask(&request, timeout)?;
-        let (peer, extra) = (Rc::clone(&self.peer), Vec::new());
-        Ok(Box::new(PeerCase { request, start, handle, peer, extra }))
-    }
+/// Prepares a case of one subject of a peer.
+fn prepare(
+    peer: &Rc<RefCell<Peer>>,
+    subject: &str,
+    case: &Case,
+    inputs: u32,
+) -> Result<Box<dyn Prepared>, Failure> {
+    let request = json!({
+        "op": "prepare",
+        "subject": subject,
+        "case": case.case,
+        "params": case.params,
+        "inputs": inputs,
+    });
+    let mut own = peer.borrow_mut();
+    let start = own.alive()?;
+    let timeout = own.timeout;
+    let Handle { handle } = own.ask(&request, timeout)?;
+    Ok(Box::new(PeerCase { request, start, handle, peer: Rc::clone(peer), extra: Vec::new() }))
 }
 
 #[derive(Deserialize)]
@@ -320,7 +309,7 @@ struct RunAnswer {
 struct Done {}
 
 impl Prepared for PeerCase {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
+    fn check(&mut self) -> Result<Checked, Failure> {
         let CheckAnswer { round_trip, tamper_refused, sealed_bytes, figures } =
             self.ask(json!({"op": "check"}))?;
         self.extra = extra(&figures);
@@ -328,17 +317,18 @@ impl Prepared for PeerCase {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "below 2^53 by the protocol")]
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, Failure> {
         let RunAnswer { iterations: done, wall_ns, cpu_ns } =
             self.ask(json!({"op": "run", "iterations": iterations}))?;
         if done != iterations || wall_ns == 0 {
             self.peer.borrow_mut().process = None;
-            return Err(SubjectError::Protocol(format!("{done} of {iterations} iterations")));
+            let why = format!("{done} of {iterations} iterations");
+            return Err(SubjectError::Protocol(why).into());
         }
         Ok(Elapsed::new(wall_ns as f64, cpu_ns.map(|cpu| cpu as f64)))
     }
 
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
         Ok(core::mem::take(&mut self.extra))
     }
 }

@@ -1,14 +1,12 @@
 //! Programs that a run starts: this one in another role, the shipped `endseal`, and those of
 //! others.
 
-use core::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-/// Reason why a program was not started.
-type Failure = Box<dyn core::error::Error + Send + Sync>;
+use crate::subject::Failure;
 
 /// Prefixes of environment variables that these programs read, and that are removed for them.
 const FOREIGN: [&str; 4] = ["AWS_", "ENDSEAL_", "MINIO_", "RCLONE_"];
@@ -58,50 +56,15 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     places.find_map(|folder| Some(folder.join(name)).filter(|program| is_program(program)))
 }
 
-/// Roles of `endseal-bench` that serve S3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    Sink,
-    PassThrough(SocketAddr),
-    SeedCtr(SocketAddr),
-}
-
-impl Role {
-    /// Returns the command that runs this role.
-    pub(crate) fn command(self) -> Result<Command, Failure> {
-        let mut command = role()?;
-        match self {
-            Self::Sink => command.arg("sink"),
-            Self::PassThrough(backend) => command.arg("pass-through").arg(backend.to_string()),
-            Self::SeedCtr(backend) => command.arg("seed-ctr").arg(backend.to_string()),
-        };
-        Ok(command)
-    }
-}
-
 /// Returns true if [`set_programs`] was called.
 pub(crate) fn is_known() -> bool {
     PROGRAMS.get().is_some()
 }
 
-/// Returns the command that opens a backlog of sessions.
-pub(crate) fn drain() -> Result<Command, Failure> {
-    let mut command = role()?;
-    command.arg("drain");
-    Ok(command)
-}
-
-/// Returns the command that serves a hub over a database.
-pub(crate) fn hub(database: &Path) -> Result<Command, Failure> {
-    let mut command = role()?;
-    command.arg("hub").arg(database);
-    Ok(command)
-}
-
 /// Returns the command of a program that ends when this process ends.
 pub(crate) fn command_of(program: &Path) -> Result<Command, Failure> {
-    let mut command = role()?;
-    command.arg("exec").arg(program);
+    let mut command = role("exec")?;
+    command.arg(program);
     // Removes settings for the user's own storage, which must not apply to these programs.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -109,13 +72,6 @@ pub(crate) fn command_of(program: &Path) -> Result<Command, Failure> {
             command.env_remove(&name);
         }
     }
-    Ok(command)
-}
-
-/// Returns the command that serves S3 with the shipped program, as a user runs it.
-pub(crate) fn proxy(config: &Path) -> Result<Command, Failure> {
-    let mut command = endseal()?;
-    command.args(["s3", "serve", "--config"]).arg(config);
     Ok(command)
 }
 
@@ -136,8 +92,8 @@ pub(crate) fn peers() -> Result<&'static Path, Failure> {
 /// Starts a process that removes `folder` when this process has ended in any way. A process that
 /// inherits the sweeper's standard input delays it.
 pub(crate) fn sweeper(folder: &Path) -> Result<Child, Failure> {
-    let mut command = role()?;
-    command.arg("sweep").arg(folder);
+    let mut command = role("sweep")?;
+    command.arg(folder);
     // An interrupt from the terminal must end only this process.
     command.process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -148,9 +104,10 @@ fn programs() -> Result<&'static Programs, Failure> {
     PROGRAMS.get().ok_or_else(|| "no program is known that plays roles".into())
 }
 
-fn role() -> Result<Command, Failure> {
+/// Returns the command of this program in another role.
+pub(crate) fn role(name: &str) -> Result<Command, Failure> {
     let mut command = Command::new(&programs()?.bench);
-    command.arg(ROLE);
+    command.args([ROLE, name]);
     Ok(command)
 }
 

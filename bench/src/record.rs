@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::case::Case;
-pub use crate::case::Params;
+pub use crate::case::{Case, Params};
 use crate::environment::Environment;
 
 mod read;
@@ -55,17 +54,17 @@ pub struct Record {
 }
 
 impl Record {
-    /// Returns the noise floor of the cases of a name. If our subject was not timed against itself
-    /// there, it is the largest floor of the suite, or else of the run.
+    /// Returns the noise floor of the cases of that name. If our subject was not timed against
+    /// itself there, it is the largest floor of the suite, or else of the run.
     #[must_use]
-    pub fn noise_floor_of(&self, suite: &str, case: &str) -> Option<f64> {
-        let own = self.noise_floors.get(&format!("{suite}/{case}")).copied();
-        let of_suite = |(class, _): &(&String, &f64)| {
-            class.strip_prefix(suite).is_some_and(|rest| rest.starts_with('/'))
+    pub fn noise_floor_of(&self, case: &Case) -> Option<f64> {
+        let classes = [format!("{}/{}", case.suite, case.case), format!("{}/", case.suite)];
+        let largest = |prefix: &str| {
+            let floors = self.noise_floors.iter().filter(|(class, _)| class.starts_with(prefix));
+            floors.map(|(_, floor)| *floor).max_by(f64::total_cmp)
         };
-        let largest = |floors: &mut dyn Iterator<Item = f64>| floors.max_by(f64::total_cmp);
-        own.or_else(|| largest(&mut self.noise_floors.iter().filter(of_suite).map(|it| *it.1)))
-            .or_else(|| largest(&mut self.noise_floors.values().copied()))
+        let own = self.noise_floors.get(&classes[0]).copied();
+        own.or_else(|| largest(&classes[1])).or_else(|| largest(""))
     }
 }
 
@@ -112,15 +111,11 @@ pub struct SubjectInfo {
 
 /// One figure of one subject in one case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Row {
-    /// Name of the suite.
-    pub suite: String,
-    /// Name of the case.
-    pub case: String,
-    /// Parameters of the case.
-    pub params: Params,
+    /// The case with its parameters.
+    #[serde(flatten)]
+    pub case: Case,
     /// Name of the subject.
     pub subject: String,
     /// Metric: `time`, `cpu`, `size`, `allocations`, `heap-peak`, or a name of the
@@ -172,15 +167,11 @@ impl Better {
 
 /// The factor by which one subject is faster than another, paired by rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Ratio {
-    /// Name of the suite.
-    pub suite: String,
-    /// Name of the case.
-    pub case: String,
-    /// Parameters of the case.
-    pub params: Params,
+    /// The case with its parameters.
+    #[serde(flatten)]
+    pub case: Case,
     /// The subject that is faster if the ratio is above 1.
     pub subject: String,
     /// The subject that it is compared with.
@@ -224,8 +215,8 @@ impl Skip {
     #[must_use]
     pub fn of_case(self, case: &Case) -> Self {
         Self {
-            suite: Some(case.suite.into()),
-            case: Some(case.case.into()),
+            suite: Some(case.suite.clone()),
+            case: Some(case.case.clone()),
             params: Some(case.params.clone()),
             ..self
         }

@@ -1,7 +1,5 @@
 //! The report of a run: one HTML page, the table of README.md, and the verdicts of the goals.
 
-pub(crate) mod case;
-pub(crate) mod content;
 mod figures;
 mod goals;
 mod page;
@@ -30,8 +28,8 @@ pub fn readme(record: &Record) -> String {
 #[must_use]
 pub fn goals(record: &Record) -> Vec<(String, Verdict)> {
     let figures = Figures::new(record);
-    let judged = figures.stations().into_iter().flat_map(|station| {
-        let name = station.suite.name;
+    let judged = figures.suites().into_iter().flat_map(|suite| {
+        let name = suite.name;
         let judged = judged(name, &figures).into_iter();
         judged.map(move |goal| (format!("{name}: {}", goal.what), goal.verdict))
     });

@@ -10,18 +10,20 @@ use std::process::Command;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use crate::kernel;
-use crate::ours::node::hub_role;
+use crate::case::{Case, INPUTS, parameters};
+use crate::ours::node::server;
 use crate::ours::sessions::drain;
-use crate::s3::{Failure, listen, pass, seed, sink};
+use crate::s3::{listen, pass, seed, sink};
 use crate::scratch::PREFIX;
+use crate::subject::{Failure, Prepared};
+use crate::{ours, suite};
 
 /// Runs the role that `arguments` name. A server runs until the process that started it ends; the
 /// other roles return the text for standard output.
 ///
 /// # Errors
 /// Fails if there is no such role, if its arguments are wrong, or if the role itself fails.
-pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Error + Send + Sync>> {
+pub fn serve(arguments: &[OsString]) -> Result<String, Failure> {
     let [role, rest @ ..] = arguments else { return Err("which role?".into()) };
     if role == "sweep" {
         sweep(Path::new(rest.first().ok_or("which folder?")?))?;
@@ -35,12 +37,12 @@ pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Erro
     };
     let ended: Result<Infallible, Failure> = match role.to_str() {
         Some("drain") => return drain::serve(rest),
-        Some("kernel") => return kernel::run(rest),
+        Some("kernel") => return kernel(rest),
         Some("exec") => {
             let [program, rest @ ..] = rest else { return Err("which program?".into()) };
             Err(Command::new(program).args(rest).exec().into())
         }
-        Some("hub") => hub_role::serve(rest),
+        Some("hub") => server::serve(rest),
         Some("sink") => listening(sink::serve),
         Some("pass-through") => {
             let backend = backend()?;
@@ -85,4 +87,33 @@ fn listening<F: Future<Output = Result<Infallible, Failure>>>(
         listen::announce(&listener)?;
         serve(listener).await
     })
+}
+
+/// Runs one case of one of our subjects for an instruction counter: `SUITE SUBJECT CASE PARAMS
+/// ITERATIONS`, with parameters as `members=10,bytes=1024`. It is prepared, and then runs exactly
+/// the given number of iterations.
+fn kernel(arguments: &[OsString]) -> Result<String, Failure> {
+    let texts: Option<Vec<&str>> = arguments.iter().map(|it| it.to_str()).collect();
+    let Some([suite, subject, case, params, iterations]) = texts.as_deref() else {
+        return Err("usage: SUITE SUBJECT CASE PARAMS ITERATIONS".into());
+    };
+    let suite = suite::Suite::find(suite).ok_or("there is no such suite")?;
+    let mut subjects = ours::subjects(suite.name);
+    let found = subjects.iter_mut().find(|it| it.info.subject == *subject);
+    let found = found.ok_or("there is no such subject")?;
+    let params = parameters(params.split(',').filter(|pair| !pair.is_empty()))?;
+    let case = Case { suite: suite.name.into(), case: (*case).into(), params };
+    let mut prepared = found.prepare(&case, INPUTS)?;
+    let iterations: u32 = iterations.parse()?;
+    // The first call creates what later calls share, so it is not counted.
+    prepared.run(INPUTS)?;
+    kernel_measured(&mut *prepared, iterations)?;
+    Ok(String::new())
+}
+
+/// The only function in which callgrind counts instructions (xtask/src/gate.rs).
+#[inline(never)]
+fn kernel_measured(prepared: &mut dyn Prepared, iterations: u32) -> Result<(), Failure> {
+    prepared.run(iterations)?;
+    Ok(())
 }

@@ -1,17 +1,17 @@
 //! Computes the rows and ratios of the record from the samples of a case.
 
 use crate::allocation;
-use crate::case::OURS;
+use crate::case::Case;
 use crate::clock::Elapsed;
-use crate::record::{Better, Ratio, Record, Row};
+use crate::record::{Ratio, Record, Row};
 use crate::stats::{Estimate, estimate};
-use crate::subject::{Extra, Prepared, SubjectError};
-use crate::suite::{Case, Suite};
+use crate::subject::{Extra, Failure, Prepared};
+use crate::suite::Suite;
 
-/// A subject after the last round of a case, with its samples.
-pub(crate) struct Measured<'a> {
+/// A subject in a case, with its samples.
+pub(crate) struct Measured {
     pub(crate) subject: String,
-    pub(crate) prepared: Box<dyn Prepared + 'a>,
+    pub(crate) prepared: Box<dyn Prepared>,
     /// Exact length of an output, if the suite has a row for it in this case.
     pub(crate) size: Option<u64>,
     /// Times of one iteration, by round.
@@ -20,26 +20,20 @@ pub(crate) struct Measured<'a> {
 
 /// Adds the rows of all subjects. Returns the subjects whose own figures failed.
 pub(crate) fn rows(
-    measured: &mut [Measured<'_>],
+    measured: &mut [Measured],
     case: &Case,
     kernel_ns: f64,
     record: &mut Record,
-) -> Vec<(String, SubjectError)> {
+) -> Vec<(String, Failure)> {
     let mut failed = Vec::new();
+    let floor = record.noise_floor_of(case).unwrap_or_default();
     for one in measured {
         let threads = Some(one.prepared.threads()).filter(|threads| *threads > 1);
-        let blank = Row {
-            suite: case.suite.into(),
-            case: case.case.into(),
-            params: case.params.clone(),
-            subject: one.subject.clone(),
-            ..Row::default()
-        };
+        let blank = Row { case: case.clone(), subject: one.subject.clone(), ..Row::default() };
         if let Some(bytes) = one.size {
             #[allow(clippy::cast_precision_loss, reason = "a length in memory")]
-            record.rows.push(exact(&blank, "size", "B", bytes as f64));
+            record.rows.push(estimated(&blank, "size", "B", Estimate::exact(bytes as f64)));
         }
-        let floor = record.noise_floor_of(case.suite, case.case).unwrap_or_default();
         let wall: Vec<_> = one.samples.iter().map(|sample| sample.wall_ns).collect();
         let cpu: Option<Vec<_>> = one.samples.iter().map(|sample| sample.cpu_ns).collect();
         for (metric, samples) in [("time", Some(wall)), ("cpu", cpu)] {
@@ -73,13 +67,16 @@ fn allocations(prepared: &mut dyn Prepared, blank: &Row) -> Vec<Row> {
     }
     let both = [("allocations", "1", counted.calls), ("heap-peak", "B", counted.peak)];
     #[allow(clippy::cast_precision_loss, reason = "a length in memory")]
-    both.map(|(metric, unit, value)| exact(blank, metric, unit, value as f64)).into()
+    both.map(|(metric, unit, value)| estimated(blank, metric, unit, Estimate::exact(value as f64)))
+        .into()
 }
 
 fn extra(blank: &Row, extra: &Extra, floor: f64) -> Option<Row> {
     let row = match extra.samples[..] {
         // A single value is exact, such as a number of bytes, unless it is a time.
-        [value] if extra.unit != "ns" => exact(blank, extra.metric, extra.unit, value),
+        [value] if extra.unit != "ns" => {
+            estimated(blank, extra.metric, extra.unit, Estimate::exact(value))
+        }
         _ => {
             let found = estimate(&extra.samples)?.widened(floor);
             let samples = extra.samples.iter().copied().map(three_digits).collect();
@@ -94,29 +91,17 @@ fn three_digits(sample: f64) -> f64 {
     format!("{sample:.2e}").parse().unwrap_or(sample)
 }
 
-fn exact(blank: &Row, metric: &str, unit: &str, value: f64) -> Row {
-    estimated(blank, metric, unit, Estimate::exact(value))
-}
-
 fn estimated(blank: &Row, metric: &str, unit: &str, found: Estimate) -> Row {
-    Row {
-        metric: metric.into(),
-        unit: unit.into(),
-        better: Better::Less,
-        median: found.median,
-        ci95: found.ci95,
-        n: found.n,
-        ..blank.clone()
-    }
+    let Estimate { median, ci95, n, .. } = found;
+    Row { metric: metric.into(), unit: unit.into(), median, ci95, n, ..blank.clone() }
 }
 
 /// Adds the ratios of our compared subjects to every other subject, each pair once.
-pub(crate) fn ratios(measured: &[Measured<'_>], case: &Case, record: &mut Record) {
-    let floor = record.noise_floor_of(case.suite, case.case).unwrap_or_default();
-    let compared = Suite::find(case.suite).map_or(&[OURS][..], |suite| suite.compared);
-    for (i, name) in compared.iter().enumerate() {
+pub(crate) fn ratios(measured: &[Measured], suite: &Suite, case: &Case, record: &mut Record) {
+    let floor = record.noise_floor_of(case).unwrap_or_default();
+    for (i, name) in suite.compared.iter().enumerate() {
         let Some(ours) = measured.iter().find(|one| one.subject == *name) else { continue };
-        let others = measured.iter().filter(|one| !compared[..=i].contains(&&*one.subject));
+        let others = measured.iter().filter(|one| !suite.compared[..=i].contains(&one.subject));
         for other in others {
             // Failed subjects were removed, so sample i of both is from round i.
             let pairs = ours.samples.iter().zip(&other.samples);
@@ -124,9 +109,7 @@ pub(crate) fn ratios(measured: &[Measured<'_>], case: &Case, record: &mut Record
             let Some(found) = estimate(&paired) else { continue };
             let found = found.widened(floor * core::f64::consts::SQRT_2);
             record.ratios.push(Ratio {
-                suite: case.suite.into(),
-                case: case.case.into(),
-                params: case.params.clone(),
+                case: case.clone(),
                 subject: ours.subject.clone(),
                 against: other.subject.clone(),
                 clock: "wall".into(),

@@ -23,11 +23,6 @@ pub(crate) mod tests;
 pub(crate) mod upload;
 mod upstream;
 
-pub(crate) use sink::COUNTERS;
-
-/// Error of the suite's tools, for people.
-pub(crate) type Failure = Box<dyn core::error::Error + Send + Sync>;
-
 /// Access key of every client and backend of this suite.
 pub(crate) const ACCESS_KEY: &str = "endsealbench";
 /// Secret of the access key. It protects nothing: everything is removed after the run.

@@ -1,18 +1,19 @@
 //! Medians with their intervals, and quantiles.
 
-/// A deterministic generator of indices for resampling and shuffling. Not for secrets.
+/// Pseudorandom generator of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+/// Generators", 2014. Not for secrets.
 #[derive(Clone, Debug)]
-pub struct Shuffler(u64);
+pub struct SplitMix64(u64);
 
-impl Shuffler {
+impl SplitMix64 {
     /// Creates a generator. The same seed gives the same sequence.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Returns the next value of SplitMix64.
-    fn next(&mut self) -> u64 {
+    /// Returns the next number.
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,7 +24,7 @@ impl Shuffler {
     /// Returns an index below `n`, which must not be zero.
     #[allow(clippy::cast_possible_truncation, reason = "the high half of a product is below n")]
     pub fn index(&mut self, n: usize) -> usize {
-        ((u128::from(self.next()) * n as u128) >> 64) as usize
+        ((u128::from(self.draw()) * n as u128) >> 64) as usize
     }
 
     /// Puts `items` in random order.
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn an_interval_covers_the_median_as_often_as_it_says() {
-        let mut noise = Shuffler::new(7);
+        let mut noise = SplitMix64::new(7);
         for n in [6, 9, 15, 41] {
             let mut covered = 0;
             for _ in 0..2000 {
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn shuffling_keeps_everything() {
         let mut items: Vec<_> = (0..100).collect();
-        Shuffler::new(9).shuffle(&mut items);
+        SplitMix64::new(9).shuffle(&mut items);
         assert_ne!(items, (0..100).collect::<Vec<_>>());
         items.sort_unstable();
         assert_eq!(items, (0..100).collect::<Vec<_>>());

@@ -4,14 +4,13 @@ use std::thread;
 
 use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
+use endseal_crypto::mlkem768;
 use endseal_crypto::random::{OsRandom, Random};
-use endseal_crypto::{mlkem768, x25519};
 use endseal_envelope::{Envelope as Sealed, Opener, Policy, Recipients, Sealer, Suite};
 
-use super::{described, failed, param};
-use crate::record::{Params, SubjectInfo};
-use crate::subject::{Checked, Prepared, Subject, SubjectError};
-use crate::suite::envelope::{HYBRID, OPEN_VIEW};
+use super::described;
+use crate::case::{Case, OURS};
+use crate::subject::{Checked, Failure, Prepared, Subject, unsupported};
 
 mod work;
 
@@ -19,16 +18,13 @@ use work::Work;
 
 /// Form of the envelope that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Form {
+enum Form {
     /// The classical suite, with which the published rows were measured.
     Default,
     /// The compact suite: 20 bytes for each member.
     Compact,
     /// The hybrid suite, with ML-KEM-768.
     Hybrid,
-    /// The classical suite without the vector kernel, as on a CPU that cannot run it.
-    Portable,
 }
 
 /// Largest number of envelopes of which views are cut. Each is sealed to the whole group.
@@ -39,23 +35,9 @@ const MOST_HYBRID: usize = 10_000;
 /// Context that all envelopes of the suite are bound to.
 const CONTEXT: &[u8] = b"endseal/bench@v1";
 
-/// The envelope in one of its forms, as a subject.
-#[derive(Clone, Debug)]
-pub struct Envelope {
-    form: Form,
-    info: SubjectInfo,
-}
-
-impl Envelope {
-    /// Creates the subject of a form.
-    #[must_use]
-    pub fn new(form: Form) -> Self {
-        let (subject, about) = match form {
-            Form::Default => ("endseal", "the envelope, suite x25519, signed"),
-            Form::Compact => ("endseal-compact", "suite x25519-compact, signed"),
-            Form::Hybrid => (HYBRID, "suite x25519-mlkem768, signed"),
-            Form::Portable => ("endseal-portable", "suite x25519 without the vector kernel"),
-        };
+/// Returns all forms as subjects of the suite.
+pub(crate) fn subjects() -> Vec<Subject> {
+    let subject = |(form, name, about)| {
         let mut properties = vec![
             "confidential",
             "authenticated",
@@ -65,58 +47,33 @@ impl Envelope {
             "recipients-hidden",
             "committing",
         ];
-        if form == Form::Hybrid {
-            properties.push("post-quantum");
-        }
-        let settings = "docs/spec/envelope.md";
-        let info = described("envelope", subject, about, settings, &properties);
-        Self { form, info }
-    }
-
-    /// Creates one subject for each form.
-    #[must_use]
-    pub fn all() -> Vec<Self> {
-        [Form::Default, Form::Compact, Form::Hybrid, Form::Portable].map(Self::new).into()
-    }
+        properties.extend((form == Form::Hybrid).then_some("post-quantum"));
+        let info = described("envelope", name, about, "docs/spec/envelope.md", &properties);
+        Subject::new(info, move |case, inputs| prepare(form, case, inputs))
+    };
+    [
+        (Form::Default, OURS, "the envelope, suite x25519, signed"),
+        (Form::Compact, "endseal-compact", "suite x25519-compact, signed"),
+        (Form::Hybrid, "endseal-hybrid", "suite x25519-mlkem768, signed"),
+    ]
+    .map(subject)
+    .into()
 }
 
-/// Returns all forms as subjects of the suite.
-pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
-    Envelope::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()
-}
-
-impl Subject for Envelope {
-    fn info(&self) -> &SubjectInfo {
-        &self.info
+fn prepare(form: Form, case: &Case, inputs: u32) -> Result<Box<dyn Prepared>, Failure> {
+    let count = if case.case.ends_with("_many") { case.number("count")? } else { 1 };
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    if form == Form::Hybrid && case.number("members")? > MOST_HYBRID {
+        return Err(unsupported(format!("members: at most {MOST_HYBRID}")));
     }
-
-    fn prepare(
-        &mut self,
-        case: &str,
-        params: &Params,
-        inputs: u32,
-    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
-        let many = matches!(case, "seal_many" | "open_many");
-        let count = if many { param(params, "count")? } else { 1 };
-        let cpus = thread::available_parallelism().map_or(1, usize::from);
-        let threads = cpus.min(count.max(1));
-        if self.form == Form::Hybrid && param(params, "members")? > MOST_HYBRID {
-            return Err(SubjectError::Unsupported(format!("members: at most {MOST_HYBRID}")));
-        }
-        let material = Material::new(self.form, params, inputs as usize, count)?;
-        let envelopes = match (case, self.form) {
-            ("seal" | "seal_many", _) => Vec::new(),
-            ("open" | "open_many", Form::Default | Form::Compact | Form::Hybrid) => {
-                material.seal_all()?
-            }
-            (OPEN_VIEW, Form::Default | Form::Hybrid) => material.views(MOST_VIEWS)?,
-            ("open" | "open_many" | OPEN_VIEW, _) => {
-                return Err(SubjectError::Unsupported("it opens like the default form".into()));
-            }
-            _ => return Err(SubjectError::Unsupported(format!("there is no case {case}"))),
-        };
-        Ok(Box::new(Work { material, envelopes, count, threads, next: 0 }))
-    }
+    let material = Material::new(form, case, inputs as usize, count)?;
+    let envelopes = match (case.case.as_str(), form) {
+        ("seal" | "seal_many", _) => Vec::new(),
+        ("open" | "open_many", _) => material.seal_all()?,
+        ("open_view", Form::Default | Form::Hybrid) => material.views(MOST_VIEWS)?,
+        (other, _) => return Err(unsupported(format!("it has no case {other} of its own"))),
+    };
+    Ok(Box::new(Work { material, envelopes, count, threads: cpus.min(count), next: 0 }))
 }
 
 /// Keys and contents of a case.
@@ -138,11 +95,8 @@ fn identity(i: usize) -> Identity {
 
 impl Material {
     /// Creates `inputs` sets of `count` messages: set n consists of the messages from n on.
-    fn new(form: Form, params: &Params, inputs: usize, count: usize) -> Result<Self, SubjectError> {
-        let (members, bytes) = (param(params, "members")?, param(params, "bytes")?);
-        if members == 0 || count == 0 {
-            return Err(SubjectError::Unsupported("members and count are at least 1".into()));
-        }
+    fn new(form: Form, case: &Case, inputs: usize, count: usize) -> Result<Self, Failure> {
+        let (members, bytes) = (case.number("members")?, case.number("bytes")?);
         let identities = (0..members).map(identity);
         let recipients = match form {
             Form::Hybrid => {
@@ -153,10 +107,9 @@ impl Material {
             _ => Recipients::from_ed25519(
                 &identities.map(|i| *i.public().ed25519().as_bytes()).collect::<Vec<_>>(),
             ),
-        }
-        .map_err(failed)?;
+        }?;
         let mut contents = vec![vec![0; bytes]; inputs.max(1) + count - 1];
-        contents.iter_mut().try_for_each(|c| OsRandom.fill(c)).map_err(failed)?;
+        contents.iter_mut().try_for_each(|c| OsRandom.fill(c))?;
         Ok(Self {
             form,
             sender: identity(usize::MAX),
@@ -172,31 +125,29 @@ impl Material {
             Form::Default => sealer.suite(Suite::X25519),
             Form::Compact => sealer.suite(Suite::X25519Compact),
             Form::Hybrid => sealer.suite(Suite::X25519MlKem768),
-            Form::Portable => sealer.suite(Suite::X25519).platform(x25519::Platform::Portable),
         }
     }
 
-    fn seal_all(&self) -> Result<Vec<Vec<u8>>, SubjectError> {
+    fn seal_all(&self) -> Result<Vec<Vec<u8>>, Failure> {
         let seal = |content: &Vec<u8>| self.sealer().seal(content, &mut OsRandom);
-        self.contents.iter().map(seal).collect::<Result<_, _>>().map_err(failed)
+        Ok(self.contents.iter().map(seal).collect::<Result<_, _>>()?)
     }
 
     /// Returns the part of each envelope that a delivery service sends to its reader, for at most
     /// the first `most` envelopes.
-    fn views(&self, most: usize) -> Result<Vec<Vec<u8>>, SubjectError> {
+    fn views(&self, most: usize) -> Result<Vec<Vec<u8>>, Failure> {
         let sealer = self.sealer();
         // `Recipients` has an order of its own, so the reader's position must be looked up.
         let reader = self.reader.public().ed25519();
         let index = self.recipients.keys().position(|key| key == reader);
-        let index = index.ok_or_else(|| failed("the reader is no recipient"))?;
+        let index = index.ok_or("the reader is no recipient")?;
         let view = |content: &Vec<u8>| {
-            let length = sealer.sealed_len(content.len() as u64).map_err(failed)?;
-            let mut envelope = vec![0; usize::try_from(length).map_err(failed)?];
-            let positions =
-                sealer.seal_into(content, &mut envelope, &mut OsRandom).map_err(failed)?;
-            let position = positions.get(index).ok_or_else(|| failed("the reader has no slot"))?;
-            let parsed = Sealed::parse(&envelope).map_err(failed)?;
-            parsed.view(*position as usize).ok_or_else(|| failed("there is no view"))
+            let length = sealer.sealed_len(content.len() as u64)?;
+            let mut envelope = vec![0; usize::try_from(length)?];
+            let positions = sealer.seal_into(content, &mut envelope, &mut OsRandom)?;
+            let position = positions.get(index).ok_or("the reader has no slot")?;
+            let parsed = Sealed::parse(&envelope)?;
+            parsed.view(*position as usize).ok_or_else(|| "there is no view".into())
         };
         self.contents.iter().take(most).map(view).collect()
     }
@@ -207,9 +158,9 @@ impl Material {
             .is_ok_and(|opened| opened.content == content)
     }
 
-    fn check(&self) -> Result<Checked, SubjectError> {
+    fn check(&self) -> Result<Checked, Failure> {
         let content = &self.contents[0];
-        let mut envelope = self.sealer().seal(content, &mut OsRandom).map_err(failed)?;
+        let mut envelope = self.sealer().seal(content, &mut OsRandom)?;
         let members = self.recipients.len();
         let round_trip = [0, members / 2, members - 1]
             .iter()

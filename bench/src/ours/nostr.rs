@@ -3,12 +3,11 @@
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_nostr::key::{PublicKey, SecretKey};
 
-use super::{described, failed, param};
-use crate::case::OURS;
+use super::described;
+use crate::case::{Case, OURS};
 use crate::clock::{Elapsed, time};
-use crate::record::{Better, Params, SubjectInfo};
-use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
-use crate::suite::nostr::{BUNKER_IDLE, BUNKER_SIGN, FRAGMENTATION, MCU, POLICY};
+use crate::record::SubjectInfo;
+use crate::subject::{Checked, Failure, Prepared, Subject, unsupported};
 
 mod cipher;
 mod conversation;
@@ -19,111 +18,71 @@ mod mcu;
 mod nip44;
 mod signer;
 
-/// The Nostr core, and the signer that is built of it, as a subject.
-#[derive(Debug)]
-pub struct Core {
-    info: SubjectInfo,
-    /// Started when it is first needed, and used for the whole run.
-    signer: Option<signer::Signer>,
+/// Returns the Nostr core with the signer that is built of it, and the core with the rules of an
+/// app, for the case of a whole answer only.
+pub(crate) fn subjects() -> Vec<Subject> {
+    let about = "endseal-nostr: no allocation, HMAC states of a conversation are kept; endseal \
+                 signer, a process of its own";
+    let properties = ["confidential", "authenticated", "sender"];
+    let core = described("nostr", OURS, about, "docs/spec/nostr.md", &properties);
+    let deciding = SubjectInfo {
+        subject: "endseal-policy".into(),
+        about: "endseal-nostr with a decision by the 16 rules of an app".into(),
+        ..core.clone()
+    };
+    // Started when it is first needed, and used for the whole run.
+    let mut signer = None;
+    vec![
+        Subject::new(core, move |case, inputs| prepare(case, inputs, &mut signer)),
+        Subject::new(deciding, |case, inputs| match case.case.as_str() {
+            "flow" => Ok(ready(flow::Flow::new(case.number("bytes")?, true)?, inputs)),
+            _ => Err(unsupported("there is nothing to decide")),
+        }),
+    ]
 }
 
-impl Core {
-    fn new() -> Self {
-        let about = "endseal-nostr: no allocation, HMAC states of a conversation are kept; endseal \
-                     signer, a process of its own";
-        let properties = ["confidential", "authenticated", "sender"];
-        let info = described("nostr", OURS, about, "docs/spec/nostr.md", &properties);
-        Self { info, signer: None }
-    }
-}
-
-/// The core with the rules of an app, for the case of a whole answer only.
-#[derive(Debug)]
-struct Deciding(SubjectInfo);
-
-impl Deciding {
-    fn new() -> Self {
-        let about = "endseal-nostr with a decision by the 16 rules of an app".into();
-        Self(SubjectInfo { subject: POLICY.into(), about, ..Core::new().info })
-    }
-}
-
-impl Subject for Deciding {
-    fn info(&self) -> &SubjectInfo {
-        &self.0
-    }
-
-    fn prepare(
-        &mut self,
-        case: &str,
-        params: &Params,
-        inputs: u32,
-    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
-        if case != "flow" {
-            return Err(SubjectError::Unsupported("there is nothing to decide".into()));
+fn prepare(
+    case: &Case,
+    inputs: u32,
+    signer: &mut Option<signer::Signer>,
+) -> Result<Box<dyn Prepared>, Failure> {
+    let bytes = || case.number("bytes");
+    let is_kept = || Ok::<_, Failure>(case.number("cached")? == 1);
+    Ok(match case.case.as_str() {
+        "aes_encrypt" => ready(cipher::Aes::new(bytes()?, true)?, inputs),
+        "aes_decrypt" => ready(cipher::Aes::new(bytes()?, false)?, inputs),
+        "nip44_encrypt" => ready(nip44::Nip44::new(bytes()?, is_kept()?, true)?, inputs),
+        "nip44_decrypt" => ready(nip44::Nip44::new(bytes()?, is_kept()?, false)?, inputs),
+        "full_decrypt" => ready(event::Full::new(bytes()?)?, inputs),
+        "conversation_key" => ready(conversation::Derive::new(inputs)?, inputs),
+        "sign" => ready(event::Sign::new(bytes()?)?, inputs),
+        "verify" => ready(event::Verify::new(bytes()?)?, inputs),
+        "flow" => ready(flow::Flow::new(bytes()?, false)?, inputs),
+        "bunker_sign" => {
+            let running = match signer.take() {
+                Some(running) => running,
+                None => signer::Signer::start()?,
+            };
+            signer.insert(running).signing(case)?
         }
-        Ok(ready(flow::Flow::new(param(params, "bytes")?, true)?, inputs.max(1) as usize))
-    }
-}
-
-/// Returns the core and its variant as subjects of the suite.
-pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
-    vec![Box::new(Core::new()), Box::new(Deciding::new())]
-}
-
-impl Subject for Core {
-    fn info(&self) -> &SubjectInfo {
-        &self.info
-    }
-
-    fn prepare(
-        &mut self,
-        case: &str,
-        params: &Params,
-        inputs: u32,
-    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
-        let inputs = inputs.max(1) as usize;
-        let bytes = || param(params, "bytes");
-        Ok(match case {
-            "aes_encrypt" => ready(cipher::Aes::new(bytes()?, true)?, inputs),
-            "aes_decrypt" => ready(cipher::Aes::new(bytes()?, false)?, inputs),
-            "nip44_encrypt" => {
-                ready(nip44::Encrypt::new(bytes()?, param(params, "cached")? == 1)?, inputs)
-            }
-            "nip44_decrypt" => {
-                ready(nip44::Decrypt::new(bytes()?, param(params, "cached")? == 1)?, inputs)
-            }
-            "full_decrypt" => ready(event::Full::new(bytes()?)?, inputs),
-            "conversation_key" => ready(conversation::Derive::new(inputs)?, inputs),
-            "sign" => ready(event::Sign::new(bytes()?)?, inputs),
-            "verify" => ready(event::Verify::new(bytes()?)?, inputs),
-            "flow" => ready(flow::Flow::new(bytes()?, false)?, inputs),
-            BUNKER_SIGN => {
-                let signer = match self.signer.take() {
-                    Some(signer) => signer,
-                    None => signer::Signer::start()?,
-                };
-                self.signer.insert(signer).signing(params)?
-            }
-            BUNKER_IDLE => Box::new(signer::Idle::new(params)?),
-            FRAGMENTATION => ready(fragmentation::Rounds::new(param(params, "rounds")?)?, 1),
-            MCU => Box::new(mcu::Chip::new(param(params, "isa")?, bytes()?)?),
-            _ => return Err(SubjectError::Unsupported(format!("there is no case {case}"))),
-        })
-    }
+        "bunker_idle" => Box::new(signer::Idle::new(case.number("apps")?)?),
+        "fragmentation" => ready(fragmentation::Rounds::new(case.number("rounds")?)?, 1),
+        "mcu" => Box::new(mcu::Chip::new(case.number("isa")?, bytes()?)?),
+        other => return Err(unsupported(format!("there is no case {other}"))),
+    })
 }
 
 /// Work that is timed.
 trait Work {
     /// Does the work once, with the input of that index.
-    fn once(&mut self, input: usize) -> Result<(), SubjectError>;
+    fn once(&mut self, input: usize) -> Result<(), Failure>;
 
     /// Checks the result of the work.
-    fn check(&mut self) -> Result<Checked, SubjectError>;
+    fn check(&mut self) -> Result<Checked, Failure>;
 }
 
-fn ready<'a>(work: impl Work + 'a, inputs: usize) -> Box<dyn Prepared + 'a> {
-    Box::new(Ready { work, inputs, next: 0 })
+fn ready(work: impl Work + 'static, inputs: u32) -> Box<dyn Prepared> {
+    Box::new(Ready { work, inputs: inputs as usize, next: 0 })
 }
 
 /// Work with the index of the next input.
@@ -134,7 +93,7 @@ struct Ready<W> {
 }
 
 impl<W: Work> Prepared for Ready<W> {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
+    fn check(&mut self) -> Result<Checked, Failure> {
         self.work.check()
     }
 
@@ -142,7 +101,7 @@ impl<W: Work> Prepared for Ready<W> {
         true
     }
 
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, Failure> {
         let Self { work, inputs, next } = self;
         let mut outcome = Ok(());
         let elapsed = time(|| {
@@ -163,11 +122,6 @@ fn checked(round_trip: bool, tamper_refused: Option<bool>, sealed: Option<usize>
     Checked { round_trip, tamper_refused, sealed_bytes: sealed.map(|len| len as u64) }
 }
 
-fn count(metric: &'static str, unit: &'static str, value: u64) -> Extra {
-    #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
-    Extra { metric, unit, better: Better::Less, samples: vec![value as f64] }
-}
-
 /// Returns the letters of the alphabet, repeated: the published suite encrypts text, too.
 fn text(bytes: usize) -> Vec<u8> {
     (b'a'..=b'z').cycle().take(bytes).collect()
@@ -180,8 +134,8 @@ struct Pair {
 }
 
 impl Pair {
-    fn new() -> Result<Self, SubjectError> {
-        let key = || SecretKey::generate(&mut OsRandom).map_err(failed);
+    fn new() -> Result<Self, Failure> {
+        let key = || SecretKey::generate(&mut OsRandom);
         Ok(Self { own: key()?, peer: key()? })
     }
 
@@ -190,8 +144,8 @@ impl Pair {
     }
 }
 
-fn random<const N: usize>() -> Result<[u8; N], SubjectError> {
+fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
-    OsRandom.fill(&mut bytes).map_err(failed)?;
+    OsRandom.fill(&mut bytes)?;
     Ok(bytes)
 }

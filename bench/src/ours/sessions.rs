@@ -1,13 +1,13 @@
 //! Sessions as subjects: the engine over its store, and the cryptography of the same messages
 //! alone.
 
+use super::described;
+use crate::case::{Case, OURS};
 use crate::clock::Elapsed;
-use crate::record::{Params, SubjectInfo};
-use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
-use crate::suite::sessions::{BARE, DECRYPT, MEMORY, SEND};
+use crate::subject::{Checked, Extra, Failure, Prepared, Subject, unsupported};
 
-pub(in crate::ours) mod bare;
-pub mod drain;
+mod bare;
+pub(crate) mod drain;
 mod examine;
 pub(crate) mod folder;
 mod mls;
@@ -17,69 +17,50 @@ mod send;
 mod shape;
 mod world;
 
-use folder::Failure;
 use shape::Shape;
 use world::World;
 
-/// Returns both subjects of the suite.
-pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
-    vec![Box::new(Sessions::new()), Box::new(Bare::new())]
+/// Returns the session engine with its store, and the floor.
+pub(crate) fn subjects() -> Vec<Subject> {
+    let properties = [
+        "confidential",
+        "authenticated",
+        "sender",
+        "insider",
+        "sender-hidden",
+        "recipients-hidden",
+        "durable",
+    ];
+    let about = "one call for the backlog; SQLCipher, FULL; keeps the state, the contents, and \
+                 which messages were delivered; pairwise is Olm; with more than one thread, \
+                 another one writes";
+    let settings = "docs/spec/session.md";
+    let engine = described("sessions", OURS, about, settings, &properties);
+    let about = "nothing but the cryptography of the same messages in memory, and then 4 KiB \
+                 appended to a file beside the store and synchronised: what a batch cannot go below";
+    let floor = described("sessions", "bare", about, settings, &properties[..6]);
+    vec![Subject::new(engine, prepare), Subject::new(floor, prepare_bare)]
 }
 
-fn info(subject: &str, about: &str, properties: &[&str]) -> SubjectInfo {
-    super::described("sessions", subject, about, "docs/spec/session.md", properties)
+fn prepare(case: &Case, inputs: u32) -> Result<Box<dyn Prepared>, Failure> {
+    let work = match case.case.as_str() {
+        "decrypt_batch" => Work::Decrypt,
+        "memory" => Work::Memory,
+        "send_during" => Work::Send,
+        other => return Err(unsupported(format!("there is no case {other}"))),
+    };
+    // Work that is not timed never uses an input twice, so it needs only one.
+    let inputs = if work == Work::Decrypt { inputs } else { 1 };
+    let world = World::new(Shape::new(case)?, inputs)?;
+    Ok(Box::new(Ready { work, world, next: 0, figures: Vec::new() }))
 }
 
-const PROPERTIES: [&str; 6] =
-    ["confidential", "authenticated", "sender", "insider", "sender-hidden", "recipients-hidden"];
-
-/// The session engine with its store, as a subject.
-#[derive(Clone, Debug)]
-pub struct Sessions {
-    info: SubjectInfo,
-}
-
-impl Sessions {
-    /// Creates the subject.
-    #[must_use]
-    pub fn new() -> Self {
-        let about = "one call for the backlog; SQLCipher, FULL; keeps the state, the contents, and \
-                     which messages were delivered; pairwise is Olm; with more than one thread, \
-                     another one writes";
-        let properties = [&PROPERTIES[..], &["durable"]].concat();
-        Self { info: info(crate::case::OURS, about, &properties) }
+fn prepare_bare(case: &Case, inputs: u32) -> Result<Box<dyn Prepared>, Failure> {
+    let shape = Shape::new(case)?;
+    if case.case != "decrypt_batch" || shape.per_commit != shape.messages {
+        return Err(unsupported("it has nothing but cryptography, and no transactions"));
     }
-}
-
-impl Default for Sessions {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Subject for Sessions {
-    fn info(&self) -> &SubjectInfo {
-        &self.info
-    }
-
-    fn prepare(
-        &mut self,
-        case: &str,
-        params: &Params,
-        inputs: u32,
-    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
-        let work = match case {
-            DECRYPT => Work::Decrypt,
-            MEMORY => Work::Memory,
-            SEND => Work::Send,
-            _ => return Err(SubjectError::Unsupported("there is no such case".into())),
-        };
-        let shape = Shape::new(params)?;
-        // Work that is not timed never uses an input twice, so it needs only one.
-        let inputs = if work == Work::Decrypt { inputs } else { 1 };
-        let world = World::new(shape, inputs)?;
-        Ok(Box::new(Ready { work, world, next: 0, figures: Vec::new() }))
-    }
+    Ok(Box::new(bare::Ready::new(World::new(shape, inputs)?)?))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,24 +78,22 @@ struct Ready {
 }
 
 impl Prepared for Ready {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
+    fn check(&mut self) -> Result<Checked, Failure> {
         let (checked, figures) = examine::check(&self.world)?;
         self.figures = figures;
         Ok(checked)
     }
 
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        Ok(Elapsed::sum(iterations, || {
-            self.next += 1;
-            self.world.iterate(self.next - 1)
-        })?)
+    fn once(&mut self) -> Result<Elapsed, Failure> {
+        self.next += 1;
+        self.world.iterate(self.next - 1)
     }
 
     fn threads(&self) -> usize {
         self.world.shape.threads
     }
 
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
         let mut figures = core::mem::take(&mut self.figures);
         match self.work {
             Work::Memory => figures.extend(drain::memory(&self.world)?),
@@ -122,55 +101,5 @@ impl Prepared for Ready {
             Work::Decrypt => {}
         }
         Ok(figures)
-    }
-}
-
-/// The cryptography of the same messages in memory, and one fsync, as a subject.
-#[derive(Clone, Debug)]
-pub struct Bare {
-    info: SubjectInfo,
-}
-
-impl Bare {
-    /// Creates the subject.
-    #[must_use]
-    pub fn new() -> Self {
-        let about = "nothing but the cryptography of the same messages in memory, and then 4 KiB \
-                     appended to a file beside the store and synchronised: what a batch cannot go below";
-        Self { info: info(BARE, about, &PROPERTIES) }
-    }
-}
-
-impl Default for Bare {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Subject for Bare {
-    fn info(&self) -> &SubjectInfo {
-        &self.info
-    }
-
-    fn prepare(
-        &mut self,
-        case: &str,
-        params: &Params,
-        inputs: u32,
-    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
-        if case != DECRYPT {
-            return Err(SubjectError::Unsupported("it has nothing but cryptography".into()));
-        }
-        let shape = Shape::new(params)?;
-        if !shape.is_whole() {
-            return Err(SubjectError::Unsupported("it has one transaction, which is none".into()));
-        }
-        Ok(Box::new(bare::Ready::new(World::new(shape, inputs)?)?))
-    }
-}
-
-impl From<Failure> for SubjectError {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure.to_string())
     }
 }

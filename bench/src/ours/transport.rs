@@ -11,108 +11,68 @@ use endseal_transport::{
     TransportKey,
 };
 
+use crate::case::{Case, OURS};
 use crate::clock::Elapsed;
-use crate::duplex::carrier::{Carrier, Failure, PIECE, Stream, Who, Wire};
+use crate::duplex::carrier::{Carrier, PIECE, Stream, Who, Wire};
 use crate::duplex::examine::ROUND_TRIP_NS;
 use crate::duplex::idle;
 use crate::duplex::relay::HERE;
 use crate::duplex::work::{Duplex, Fault, Spent, Work};
 use crate::ours::codec;
-use crate::record::{Better, Params, SubjectInfo};
-use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
-
-/// The transport under one policy, as a subject.
-#[derive(Clone, Debug)]
-pub struct Transport {
-    policy: Policy,
-    packets: Packets,
-    info: SubjectInfo,
-}
-
-/// Limit on the length of packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Packets {
-    /// The longest packets that the interface accepts.
-    Default,
-    /// Packets as over Ethernet.
-    Ethernet,
-}
+use crate::subject::{Checked, Extra, Failure, Prepared, Subject, unsupported};
 
 /// Bytes of UDP payload in a packet over Ethernet.
 const ETHERNET: u16 = 1452;
 
-impl Transport {
-    /// Creates the subject of a policy.
-    #[must_use]
-    pub fn new(policy: Policy) -> Self {
-        Self::with(policy, Packets::Default)
-    }
-
-    /// Creates the subject of the default policy with packets as over Ethernet, for cases in which
-    /// all subjects have them.
-    #[must_use]
-    pub fn over_ethernet() -> Self {
-        Self::with(Policy::Hybrid, Packets::Ethernet)
-    }
-
-    fn with(policy: Policy, packets: Packets) -> Self {
-        let (subject, about) = match (policy, packets) {
-            (_, Packets::Ethernet) => {
-                ("endseal-ethernet", "QUIC, X25519MLKEM768 and ML-DSA-65, packets of 1,452 bytes")
-            }
-            (Policy::Classical, _) => ("endseal-classical", "QUIC, X25519 and Ed25519"),
-            (Policy::MlKem768Only, _) => ("endseal-mlkem", "QUIC, MLKEM768 and ML-DSA-65"),
-            _ => ("endseal", "QUIC, X25519MLKEM768 and ML-DSA-65"),
-        };
+/// Returns the transport under both policies, and that with packets as over Ethernet, for cases in
+/// which all other subjects have them.
+pub(crate) fn subjects() -> Vec<Subject> {
+    let subject = |(policy, over_ethernet, name, about): (Policy, bool, _, _)| {
         let mut properties = vec!["confidential", "authenticated", "sender"];
-        if policy.is_post_quantum() {
-            properties.push("post-quantum");
-        }
-        let settings = "docs/spec/transport.md";
-        let info = super::described("transport", subject, about, settings, &properties);
-        Self { policy, packets, info }
-    }
-
-    /// Returns all policies that are measured.
-    #[must_use]
-    pub fn all() -> Vec<Self> {
-        vec![Self::new(Policy::Hybrid), Self::new(Policy::Classical), Self::over_ethernet()]
-    }
+        properties.extend(policy.is_post_quantum().then_some("post-quantum"));
+        let info =
+            super::described("transport", name, about, "docs/spec/transport.md", &properties);
+        Subject::new(info, move |case, inputs| prepare(policy, over_ethernet, case, inputs))
+    };
+    let ethernet = "QUIC, X25519MLKEM768 and ML-DSA-65, packets of 1,452 bytes";
+    [
+        (Policy::Hybrid, false, OURS, "QUIC, X25519MLKEM768 and ML-DSA-65"),
+        (Policy::Classical, false, "endseal-classical", "QUIC, X25519 and Ed25519"),
+        (Policy::Hybrid, true, "endseal-ethernet", ethernet),
+    ]
+    .map(subject)
+    .into()
 }
 
-/// Returns all policies as subjects of the suite.
-pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
-    Transport::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()
+fn prepare(
+    policy: Policy,
+    over_ethernet: bool,
+    case: &Case,
+    inputs: u32,
+) -> Result<Box<dyn Prepared>, Failure> {
+    let work = Work::new(&case.case, &case.params).map_err(failure)?;
+    let mut limits = Limits::default();
+    // Dozens of idle connections of one peer are counted.
+    limits.connections_per_peer = limits.connections;
+    if over_ethernet || work.is_over_ethernet() {
+        limits.mtu = ETHERNET;
+    }
+    let carrier = Endseal::new(policy, limits);
+    let duplex = match work {
+        Work::MessageSize { bytes } => {
+            let messages = codec::encoded_letters(bytes, inputs)?;
+            let contents = messages.into_iter().map(Bytes::from).collect();
+            Duplex::with_contents(carrier, work, contents)
+        }
+        _ => Duplex::prepare(carrier, work, inputs.into()),
+    };
+    Ok(Box::new(Ready { work, duplex: duplex.map_err(failure)? }))
 }
 
-impl Subject for Transport {
-    fn info(&self) -> &SubjectInfo {
-        &self.info
-    }
-
-    fn prepare(
-        &mut self,
-        case: &str,
-        params: &Params,
-        inputs: u32,
-    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
-        let work = Work::new(case, params)?;
-        let mut limits = Limits::default();
-        // Dozens of idle connections of one peer are counted.
-        limits.connections_per_peer = limits.connections;
-        if self.packets == Packets::Ethernet || work.is_over_ethernet() {
-            limits.mtu = ETHERNET;
-        }
-        let carrier = Endseal::new(self.policy, limits);
-        let duplex = match work {
-            Work::MessageSize { bytes } => {
-                let messages = codec::encoded_letters(bytes, inputs)?;
-                let contents = messages.into_iter().map(Bytes::from).collect();
-                Duplex::with_contents(carrier, work, contents)?
-            }
-            _ => Duplex::prepare(carrier, work, inputs.into())?,
-        };
-        Ok(Box::new(Ready { work, duplex }))
+fn failure(fault: Fault) -> Failure {
+    match fault {
+        Fault::Unsupported(why) => unsupported(why),
+        Fault::Failed(why) => why.into(),
     }
 }
 
@@ -122,8 +82,8 @@ struct Ready {
 }
 
 impl Prepared for Ready {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        let found = self.duplex.check()?;
+    fn check(&mut self) -> Result<Checked, Failure> {
+        let found = self.duplex.check().map_err(failure)?;
         Ok(Checked {
             round_trip: found.round_trip,
             tamper_refused: Some(found.refused),
@@ -132,8 +92,8 @@ impl Prepared for Ready {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a run takes less than 2^53 ns")]
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let Spent { wall_ns, cpu_ns } = self.duplex.run(iterations.into())?;
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, Failure> {
+        let Spent { wall_ns, cpu_ns } = self.duplex.run(iterations.into()).map_err(failure)?;
         Ok(Elapsed::new(wall_ns as f64, Some(cpu_ns as f64)))
     }
 
@@ -142,33 +102,24 @@ impl Prepared for Ready {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "bytes and nanoseconds far below 2^53")]
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
         if self.work != Work::Handshake {
             return Ok(Vec::new());
         }
-        let delayed = self.duplex.delayed()?;
+        let delayed = self.duplex.delayed().map_err(failure)?;
         let figure = |metric, unit, samples: &[u64], one: u64| {
             let samples = samples.iter().map(|sample| *sample as f64 / one as f64).collect();
-            Extra { metric, unit, better: Better::Less, samples }
+            Extra::less(metric, unit, samples)
         };
         let mut found = vec![
             figure("bytes_sent", "B", &delayed.bytes_sent, 1),
             figure("bytes_received", "B", &delayed.bytes_received, 1),
             figure("round_trips", "1", &delayed.ns, ROUND_TRIP_NS),
         ];
-        if let Some(bytes) = idle::memory(&self.duplex)? {
+        if let Some(bytes) = idle::memory(&self.duplex).map_err(failure)? {
             found.push(figure("idle_memory", "B", &[bytes], 1));
         }
         Ok(found)
-    }
-}
-
-impl From<Fault> for SubjectError {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Unsupported(why) => Self::Unsupported(why),
-            Fault::Failed(why) => Self::Failed(why),
-        }
     }
 }
 

@@ -47,6 +47,11 @@ impl Process {
         Ok(Self { child, stdin, lines })
     }
 
+    /// Returns true unless the process has ended.
+    pub(crate) fn lives(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()

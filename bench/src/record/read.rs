@@ -1,5 +1,5 @@
-//! Reads a `run.json`. Its length is bounded, and it is checked by the types of the record, which
-//! refuse unknown fields.
+//! Reads a `run.json`. Its length is bounded, and it is checked by the types of the record. They
+//! refuse unknown fields, except in rows and ratios.
 
 use core::fmt;
 use std::fs::File;

@@ -2,57 +2,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
-
-use super::case::Case;
-use crate::case::{OURS, Params};
+use crate::case::{Case, OURS};
 use crate::record::{Better, Ratio, Record, Row, SubjectInfo};
-use crate::stations::Station;
-use crate::suite::Suite;
+use crate::suite::{SUITES, Suite};
 use crate::words;
 
 /// Share of the median: if the quartiles are further apart, they are printed.
 const APART: f64 = 0.25;
 
-/// A figure of a suite without its subject, such as `seal.size members=100 bytes=1K`. The metric
-/// is `time` if none is named; K, M and G are powers of 1,024.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "String")]
+/// A figure without its subject, such as `seal.size members=100 bytes=1K`. The metric is `time` if
+/// none is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Figure {
-    pub(crate) case: String,
+    pub(crate) case: Case,
     pub(crate) metric: String,
-    pub(crate) params: Params,
-}
-
-impl From<String> for Figure {
-    fn from(text: String) -> Self {
-        Self::read(&text)
-    }
 }
 
 impl Figure {
-    /// Parses a figure. A word that is not a parameter is left out; a test of the goals and of the
-    /// data compares each figure with the cases of its suite.
-    pub(crate) fn read(text: &str) -> Self {
-        let mut words = text.split_whitespace();
-        let name = words.next().unwrap_or_default();
-        let (case, metric) = name.split_once('.').unwrap_or((name, "time"));
-        let params = words.filter_map(|word| {
-            let (name, value) = word.split_once('=')?;
-            let digits = value.trim_end_matches(['K', 'M', 'G']);
-            let shift = match &value[digits.len()..] {
-                "K" => 10,
-                "M" => 20,
-                "G" => 30,
-                _ => 0,
-            };
-            Some((name.to_owned(), digits.parse::<u64>().ok()? << shift))
-        });
-        Self { case: case.into(), metric: metric.into(), params: params.collect() }
-    }
-
-    pub(crate) fn case(&self, suite: &str) -> Case {
-        Case { suite: suite.into(), case: self.case.clone(), params: self.params.clone() }
+    /// Parses a figure.
+    pub(crate) fn read(suite: &str, text: &str) -> Self {
+        let mut case = Case::read(suite, text);
+        let (name, metric) = match case.case.split_once('.') {
+            Some((name, metric)) => (name.to_owned(), metric.to_owned()),
+            None => (case.case, "time".to_owned()),
+        };
+        case.case = name;
+        Self { case, metric }
     }
 }
 
@@ -70,39 +45,36 @@ pub(crate) struct Factor {
 #[derive(Debug)]
 pub(crate) struct Figures<'a> {
     pub(crate) record: &'a Record,
-    rows: BTreeMap<Case, Vec<&'a Row>>,
-    ratios: BTreeMap<Case, Vec<&'a Ratio>>,
+    rows: BTreeMap<&'a Case, Vec<&'a Row>>,
+    ratios: BTreeMap<&'a Case, Vec<&'a Ratio>>,
 }
 
 impl<'a> Figures<'a> {
     pub(crate) fn new(record: &'a Record) -> Self {
-        let mut rows: BTreeMap<Case, Vec<&Row>> = BTreeMap::new();
+        let mut rows: BTreeMap<&Case, Vec<&Row>> = BTreeMap::new();
         for row in &record.rows {
-            rows.entry(Case::of(&row.suite, &row.case, &row.params)).or_default().push(row);
+            rows.entry(&row.case).or_default().push(row);
         }
-        let mut ratios: BTreeMap<Case, Vec<&Ratio>> = BTreeMap::new();
+        let mut ratios: BTreeMap<&Case, Vec<&Ratio>> = BTreeMap::new();
         for ratio in record.ratios.iter().filter(|it| it.median > 0.0) {
-            let case = Case::of(&ratio.suite, &ratio.case, &ratio.params);
-            ratios.entry(case).or_default().push(ratio);
+            ratios.entry(&ratio.case).or_default().push(ratio);
         }
         Self { record, rows, ratios }
     }
 
     /// Returns all cases with their rows.
-    pub(crate) fn cases(&self) -> &BTreeMap<Case, Vec<&'a Row>> {
+    pub(crate) fn cases(&self) -> &BTreeMap<&'a Case, Vec<&'a Row>> {
         &self.rows
     }
 
     /// Returns the suites that this run requested or measured; all if it has neither.
-    pub(crate) fn stations(&self) -> Vec<&'static Station> {
-        let all = crate::stations::STATIONS.iter();
-        let asked = |it: &&Station| {
-            let name = it.suite.name;
-            self.record.arguments.suites.iter().any(|suite| suite == name)
-                || self.record.rows.iter().any(|row| row.suite == name)
+    pub(crate) fn suites(&self) -> Vec<&'static Suite> {
+        let asked = |suite: &&Suite| {
+            self.record.arguments.suites.iter().any(|name| name == suite.name)
+                || self.rows.keys().any(|case| case.suite == suite.name)
         };
-        let found: Vec<&Station> = all.clone().filter(asked).collect();
-        if found.is_empty() { all.collect() } else { found }
+        let found: Vec<&Suite> = SUITES.iter().filter(asked).collect();
+        if found.is_empty() { SUITES.iter().collect() } else { found }
     }
 
     /// Returns one figure. A time is CPU time if only that was measured.
@@ -154,7 +126,7 @@ impl<'a> Figures<'a> {
 
     /// Returns the noise floor of a case's class; 0 if it was not measured.
     pub(crate) fn noise_floor_of(&self, case: &Case) -> f64 {
-        self.record.noise_floor_of(&case.suite, &case.case).unwrap_or_default()
+        self.record.noise_floor_of(case).unwrap_or_default()
     }
 
     /// Returns the names of all subjects, with or without a description.
@@ -172,11 +144,10 @@ impl<'a> Figures<'a> {
 
     /// Returns false for a case in which nothing is protected, so that no subject has properties.
     pub(crate) fn protects(&self, case: &Case) -> bool {
-        let station = Station::find(&case.suite);
         let unprotected = |(name, most): (&String, &u64)| {
             case.params.get(name).is_some_and(|value| value <= most)
         };
-        !station.is_some_and(|it| it.content.unprotected.iter().any(unprotected))
+        !Suite::find(&case.suite).is_some_and(|it| it.report.unprotected.iter().any(unprotected))
     }
 
     /// Describes how the properties of `other` differ from those of `subject`; `None` if they are
@@ -276,19 +247,35 @@ pub(crate) fn is_baseline(subject: &str) -> bool {
 
 /// Returns true for subjects that do less than the cases of a suite and serve as a lower bound.
 pub(crate) fn is_floor(suite: &str, subject: &str) -> bool {
-    Suite::find(suite).is_some_and(|suite| suite.floors.contains(&subject))
+    Suite::find(suite).is_some_and(|suite| suite.floors.iter().any(|floor| floor == subject))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::{Extent, TableSpec};
 
     #[test]
     fn a_figure_has_case_metric_and_parameters() {
-        let figure = Figure::read("seal.size members=100 bytes=8K");
-        let params = [("members".to_owned(), 100), ("bytes".to_owned(), 8192)].into();
-        assert_eq!(figure, Figure { case: "seal".into(), metric: "size".into(), params });
-        assert_eq!(Figure::read("conversation_key").metric, "time");
+        let figure = Figure::read("envelope", "seal.size members=100 bytes=8K");
+        assert_eq!(figure.case, Case::read("envelope", "seal members=100 bytes=8192"));
+        assert_eq!(figure.metric, "size");
+        assert_eq!(Figure::read("nostr", "conversation_key").metric, "time");
+    }
+
+    #[test]
+    fn every_figure_of_the_data_is_a_case_of_its_suite() {
+        for suite in SUITES.iter() {
+            let cases = suite.cases(Extent::Full);
+            let of_table = |it: &'static TableSpec| {
+                it.rows.iter().map(|row| format!("{} {}", row.of, it.params))
+            };
+            let of_rows = suite.report.tables.iter().flat_map(of_table);
+            for text in of_rows.chain([suite.report.chart.clone()]) {
+                let figure = Figure::read(suite.name, &text);
+                assert!(cases.contains(&figure.case), "{}: there is no case {text}", suite.name);
+            }
+        }
     }
 
     #[test]

@@ -3,11 +3,9 @@
 use super::verdict::Bound::{AtLeast, AtMost};
 use super::verdict::Judge;
 use crate::case::OURS;
-use crate::suite::envelope::HYBRID;
-use crate::suite::nostr::POLICY;
-use crate::suite::s3::PASS_THROUGH;
-use crate::suite::sessions::BARE;
-use crate::suite::transport::ETHERNET;
+
+const HYBRID: &str = "endseal-hybrid";
+const PASS_THROUGH: &str = "pass-through";
 
 /// Judges all goals of a suite, in the order in which they are printed.
 pub(super) fn judge(suite: &str, goals: &mut Judge<'_>) {
@@ -88,7 +86,7 @@ fn codec(goals: &mut Judge<'_>) {
         for (other, least) in [("seed-json-array", lists), ("seed-json-base64", base64)] {
             let what = format!("Encode and decode {size}B of one letter, beside {other}");
             let figure = format!("roundtrip bytes={size} blob_percent=0 layer=3 letter=1");
-            goals.factor(what, least, crate::suite::codec::DIRECT, &figure, other);
+            goals.factor(what, least, "endseal-direct", &figure, other);
         }
     }
     let note = "The published method encrypts at its layer 3 and endseal-direct leaves that to \
@@ -129,7 +127,7 @@ fn transport(goals: &mut Judge<'_>) {
     for (subject, other, how) in [
         (OURS, CLASSICAL, "beside classical keys"),
         (OURS, "quinn", "beside plain quinn"),
-        (ETHERNET, "quinn", "in packets as over Ethernet, beside plain quinn"),
+        ("endseal-ethernet", "quinn", "in packets as over Ethernet, beside plain quinn"),
     ] {
         for (job, figure) in JOBS {
             goals.factor(format!("{job}, {how}"), 0.95, subject, figure, other);
@@ -266,7 +264,7 @@ fn nostr(goals: &mut Judge<'_>) {
     let what = "Memory of a signer with 100 apps that ask nothing";
     goals.exact(what, AtMost(30e6), "B", |it| it.ours("bunker_idle.idle_memory apps=100"));
     let what = "Answer a request with 1 KB: time with the decision, of that without";
-    goals.timed(what, AtMost(1.15), "×", |it| it.faster(OURS, "flow bytes=1K", POLICY));
+    goals.timed(what, AtMost(1.15), "×", |it| it.faster(OURS, "flow bytes=1K", "endseal-policy"));
 }
 
 /// Goals of microcontrollers, judged by the instructions in docs/bench/firmware.tsv.
@@ -356,7 +354,7 @@ fn sessions(goals: &mut Judge<'_>) {
     for backlog in BACKLOGS {
         let what = named(backlog, "beside the bare cryptography and one fsync");
         let figure = of(backlog, backlog.0, "time");
-        goals.timed(what, AtMost(1.5), "×", |it| it.faster(BARE, &figure, OURS));
+        goals.timed(what, AtMost(1.5), "×", |it| it.faster("bare", &figure, OURS));
     }
     for backlog in BACKLOGS {
         let what = named(backlog, "bytes written, of CoreCrypto's");
@@ -381,9 +379,7 @@ fn sessions(goals: &mut Judge<'_>) {
 fn node(goals: &mut Judge<'_>) {
     const BATCH: &str = "sync frames=5000 senders=6 per_commit=5000";
     let what = "5,000 frames of 6 senders, beside decrypt-batch of the same backlog";
-    goals.timed(what, AtMost(4.0), "×", |it| {
-        it.faster(crate::suite::node::DECRYPT_BATCH, BATCH, OURS)
-    });
+    goals.timed(what, AtMost(4.0), "×", |it| it.faster("decrypt-batch", BATCH, OURS));
     let what = "5,000 frames of 6 senders, beside one at a time";
     goals.timed(what, AtLeast(40.0), "×", |it| {
         it.ratio((OURS, "sync frames=5000 senders=6 per_commit=1"), (OURS, BATCH))
@@ -411,7 +407,7 @@ fn node(goals: &mut Judge<'_>) {
     let what = "Over PostgreSQL with one process, beside SQLite";
     goals.timed(what, AtLeast(0.3), "×", |it| {
         let put = format!("put {put}");
-        it.ratio((OURS, &put), (crate::suite::node::POSTGRES, &put))
+        it.ratio((OURS, &put), ("postgresql", &put))
     });
     goals.timed("At half of that rate: P99 beside the insert loop's", AtMost(5.0), "×", |it| {
         let [put_p99, insert_p99] =
@@ -433,20 +429,17 @@ fn node(goals: &mut Judge<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stations::STATIONS;
-    use crate::suite::Extent;
+    use crate::suite::{Extent, SUITES};
 
     #[test]
     fn every_figure_of_a_goal_is_a_case_of_its_suite() {
-        for station in &STATIONS {
-            let cases = station.suite.cases(Extent::Full);
-            let mut goals = Judge::new(station.suite.name, None);
-            judge(station.suite.name, &mut goals);
-            assert!(goals.judged.len() >= 8, "{}", station.suite.name);
+        for suite in SUITES.iter() {
+            let cases = suite.cases(Extent::Full);
+            let mut goals = Judge::new(suite.name, None);
+            judge(suite.name, &mut goals);
+            assert!(goals.judged.len() >= 8, "{}", suite.name);
             for (_, asked) in goals.judged.iter().flat_map(|goal| &goal.asked) {
-                let known =
-                    cases.iter().any(|it| it.case == asked.case && it.params == asked.params);
-                assert!(known, "{}: there is no case {}", asked.suite, asked.describe());
+                assert!(cases.contains(asked), "{}: there is no {}", suite.name, asked.describe());
             }
         }
     }

@@ -3,17 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::case::Case;
-use super::content::TableSpec;
-use super::figures::{Figures, is_baseline, is_floor, is_ours, row_text, row_within};
+use super::figures::{Figure, Figures, is_baseline, is_floor, is_ours, row_text, row_within};
 use super::judged;
 use super::verdict::{Bound, Verdict};
-use crate::case::OURS;
+use crate::case::{Case, OURS, describe_parameter};
 use crate::environment::NO_LTO;
 use crate::record::{Better, Record, Row, Skip};
-use crate::stations::Station;
-use crate::suite::Suite;
-use crate::suite::envelope::HYBRID;
+use crate::suite::{Suite, TableSpec};
 use crate::words;
 
 const STYLE: &str = include_str!("style.css");
@@ -31,7 +27,7 @@ const HIDDEN: [&str; 3] = ["cpu", "allocations", "heap-peak"];
 /// Writes the whole page.
 pub(super) fn write(figures: &Figures<'_>) -> String {
     let record = figures.record;
-    let stations = figures.stations();
+    let suites = figures.suites();
     let title = "endseal bench: what end-to-end encryption costs";
     // If an escape were missing, this policy would still keep scripts from running and resources
     // from loading.
@@ -46,8 +42,8 @@ pub(super) fn write(figures: &Figures<'_>) -> String {
     );
     out += &banners(record);
     out += "<div class=\"charts\">\n";
-    for station in &stations {
-        out += &chart(figures, station).unwrap_or_default();
+    for suite in &suites {
+        out += &chart(figures, suite).unwrap_or_default();
     }
     out += "</div>\n";
     out += &paragraph(
@@ -55,29 +51,26 @@ pub(super) fn write(figures: &Figures<'_>) -> String {
          in italics: a subject with other properties than endseal.",
     );
     out += "<h2>Goals</h2>\n";
-    for station in &stations {
-        out += &goals(figures, station.suite.name);
+    for suite in &suites {
+        out += &goals(figures, suite.name);
     }
     out += "<h2>Where we lose</h2>\n";
     out += &losses(figures);
-    for station in &stations {
-        let suite = station.suite.name;
-        out += &format!("<h2 id=\"{suite}\">{suite}</h2>\n");
-        for spec in &station.content.tables {
-            out += &table(figures, suite, spec);
+    for suite in &suites {
+        let name = suite.name;
+        out += &format!("<h2 id=\"{name}\">{name}</h2>\n");
+        for spec in &suite.report.tables {
+            out += &table(figures, name, spec);
         }
         out += "<details><summary>All figures of this suite</summary>\n";
-        out += &all_figures(figures, station.suite);
+        out += &all_figures(figures, suite);
         out += "</details>\n";
-        for text in &station.content.text {
+        for text in &suite.report.text {
             out += &paragraph(text);
         }
-        if let Some(url) = &station.content.source {
+        if let Some(url) = &suite.report.source {
             let url = esc(url);
             out += &format!("<p>Published: <a rel=\"noreferrer\" href=\"{url}\">{url}</a></p>\n");
-        }
-        for (case, note) in station.suite.notes {
-            out += &paragraph(&format!("`{case}`: {note}"));
         }
     }
     out += "<h2>Not measured</h2>\n";
@@ -188,9 +181,8 @@ fn banners(record: &Record) -> String {
 }
 
 /// Draws the times of a suite's chart: ours, the published method and the fastest peers.
-fn chart(figures: &Figures<'_>, station: &Station) -> Option<String> {
-    let suite = station.suite.name;
-    let case = station.content.chart.case(suite);
+fn chart(figures: &Figures<'_>, suite: &Suite) -> Option<String> {
+    let case = Case::read(suite.name, &suite.report.chart);
     let ours = figures.row(&case, OURS, "time")?;
     let mut rows: Vec<&Row> = figures
         .subjects()
@@ -199,15 +191,15 @@ fn chart(figures: &Figures<'_>, station: &Station) -> Option<String> {
         .filter(|row| row.metric == ours.metric)
         .collect();
     rows.sort_by(|a, b| a.median.total_cmp(&b.median));
-    let published =
-        |name: &str| station.content.tables.iter().any(|it| it.beside.iter().any(|it| it == name));
+    let tables = &suite.report.tables;
+    let published = |name: &str| tables.iter().any(|it| it.beside.iter().any(|it| it == name));
     let mut peers = 0;
     rows.retain(|row| {
         let name = &*row.subject;
-        if [OURS, HYBRID].contains(&name) || (is_baseline(name) && published(name)) {
+        if [OURS, "endseal-hybrid"].contains(&name) || (is_baseline(name) && published(name)) {
             return true;
         }
-        let rival = !is_ours(name) && !is_baseline(name) && !is_floor(suite, name);
+        let rival = !is_ours(name) && !is_baseline(name) && !is_floor(suite.name, name);
         peers += usize::from(rival);
         rival && peers <= BEST
     });
@@ -219,8 +211,11 @@ fn chart(figures: &Figures<'_>, station: &Station) -> Option<String> {
     let low = least.log10().floor();
     let at =
         |value: f64| (100.0 * (value.log10() - low) / (most.log10() - low).max(0.1)).min(100.0);
-    let mut out =
-        format!("<figure><figcaption>{}: {}</figcaption>\n", esc(suite), esc(&case.describe()));
+    let mut out = format!(
+        "<figure><figcaption>{}: {}</figcaption>\n",
+        esc(suite.name),
+        esc(&case.describe())
+    );
     for row in rows {
         let alike = figures.difference(&case, OURS, &row.subject).is_none();
         let class = if is_ours(&row.subject) { "bar ours" } else { "bar" };
@@ -325,9 +320,8 @@ fn table(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> String {
     let mut rows = Vec::new();
     let mut measured = false;
     for row in &spec.rows {
-        let figure = spec.figure(row);
-        let case = figure.case(suite);
-        let find = |subject: &str| figures.row(&case, subject, &figure.metric);
+        let Figure { case, metric } = Figure::read(suite, &format!("{} {}", row.of, spec.params));
+        let find = |subject: &str| figures.row(&case, subject, &metric);
         let text = |found: &Row, within: fn(&Row) -> String| match row.per {
             1.0 => within(found),
             per => words::value(found.median / per, &found.unit),
@@ -343,15 +337,13 @@ fn table(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> String {
                 continue;
             };
             measured = true;
-            let beside = spec
-                .beside
-                .iter()
-                .filter_map(|other| beside(figures, &case, &figure.metric, name, other));
+            let beside =
+                spec.beside.iter().filter_map(|other| beside(figures, &case, &metric, name, other));
             cells.push(esc(&text(found, row_within)) + &beside.collect::<String>());
         }
         if spec.peers {
-            let best = best_peer(figures, &case, &figure.metric).map(|peer| {
-                let factor = beside(figures, &case, &figure.metric, &spec.ours[0], &peer.subject);
+            let best = best_peer(figures, &case, &metric).map(|peer| {
+                let factor = beside(figures, &case, &metric, &spec.ours[0], &peer.subject);
                 format!(
                     "{}: {}{}",
                     esc(&peer.subject),
@@ -400,16 +392,16 @@ fn best_peer<'a>(figures: &Figures<'a>, case: &Case, metric: &str) -> Option<&'a
 fn all_figures(figures: &Figures<'_>, suite: &Suite) -> String {
     let mut groups: BTreeMap<Case, Vec<&Case>> = BTreeMap::new();
     for case in figures.cases().keys().filter(|case| case.suite == suite.name) {
-        let mut common = case.clone();
-        common.params.remove(suite.axis);
+        let mut common = Case::clone(case);
+        common.params.remove(&suite.axis);
         groups.entry(common).or_default().push(case);
     }
     let mut out = String::new();
     for (common, mut cases) in groups {
-        cases.sort_by_key(|case| case.params.get(suite.axis).copied());
+        cases.sort_by_key(|case| case.params.get(&suite.axis).copied());
         let mut head = vec![String::new()];
-        head.extend(cases.iter().map(|case| match case.params.get(suite.axis) {
-            Some(value) => super::case::on_axis(suite.axis, *value),
+        head.extend(cases.iter().map(|case| match case.params.get(&suite.axis) {
+            Some(value) => describe_parameter(&suite.axis, *value),
             None => String::new(),
         }));
         let of_cases = || cases.iter().flat_map(|case| &figures.cases()[*case]);

@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use super::case::Case;
 use super::figures::{Figure, Figures, is_floor, row_text};
-use crate::case::OURS;
+use crate::case::{Case, OURS};
 use crate::words;
 
 #[derive(Debug, Deserialize)]
@@ -22,7 +21,8 @@ struct Row {
     /// Name of our subject, if it is not the default one.
     #[serde(default = "ours")]
     subject: String,
-    of: Figure,
+    /// The figure, such as `seal.size members=100`.
+    of: String,
     beside: Vec<Peer>,
 }
 
@@ -81,13 +81,13 @@ pub(super) fn write(figures: &Figures<'_>) -> String {
     );
     let content: Result<Content, _> = toml::from_str(include_str!("../../data/readme.toml"));
     for row in content.map(|content| content.rows).unwrap_or_default() {
-        let (case, metric) = (row.of.case(&row.suite), &row.of.metric);
-        let Some(ours) = figures.row(&case, &row.subject, metric) else { continue };
+        let Figure { case, metric } = Figure::read(&row.suite, &row.of);
+        let Some(ours) = figures.row(&case, &row.subject, &metric) else { continue };
         let beside: Vec<String> = row
             .beside
             .iter()
             .filter_map(|peer| {
-                let factor = figures.better(&case, metric, &row.subject, &peer.subject)?.median;
+                let factor = figures.better(&case, &metric, &row.subject, &peer.subject)?.median;
                 let remarks = remarks(figures, &row, &case, peer);
                 let factor = match words::factor(factor, None) {
                     text if factor < BELOW => format!("**{text}**"),
@@ -120,9 +120,7 @@ mod tests {
         let both = [("endseal", 100.0, &["post-quantum"][..]), ("quinn", quinn, properties)];
         for (subject, median, properties) in both {
             record.rows.push(RecordRow {
-                suite: "transport".into(),
-                case: "echo".into(),
-                params: [("bytes".to_owned(), 8192)].into(),
+                case: Case::read("transport", "echo bytes=8K"),
                 subject: subject.into(),
                 metric: "time".into(),
                 unit: "ns".into(),

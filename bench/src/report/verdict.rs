@@ -2,9 +2,8 @@
 
 use core::cell::RefCell;
 
-use super::case::Case;
 use super::figures::{Figure, Figures};
-use crate::case::OURS;
+use crate::case::{Case, OURS};
 use crate::words;
 
 /// Largest noise floor at which every figure decides its goal.
@@ -77,11 +76,10 @@ impl<'a> Judge<'a> {
 
     /// Returns a figure of a subject.
     pub(crate) fn value(&self, subject: &str, figure: &str) -> Option<f64> {
-        let figure = Figure::read(figure);
-        let case = figure.case(self.suite);
+        let Figure { case, metric } = Figure::read(self.suite, figure);
         self.asked.borrow_mut().push((subject.to_owned(), case.clone()));
         let Some(figures) = self.figures else { return Some(1.0) };
-        figures.row(&case, subject, &figure.metric).map(|row| row.median)
+        figures.row(&case, subject, &metric).map(|row| row.median)
     }
 
     /// Returns a figure of our default subject.
@@ -97,7 +95,7 @@ impl<'a> Judge<'a> {
 
     /// Returns how many times faster the subject is than the other one, by rounds.
     pub(crate) fn faster(&self, subject: &str, figure: &str, other: &str) -> Option<f64> {
-        let case = Figure::read(figure).case(self.suite);
+        let Figure { case, .. } = Figure::read(self.suite, figure);
         let asked = [subject, other].map(|name| (name.to_owned(), case.clone()));
         self.asked.borrow_mut().extend(asked);
         let Some(figures) = self.figures else { return Some(1.0) };
@@ -182,7 +180,7 @@ impl<'a> Judge<'a> {
         let whole =
             record.complete && record.extent != "quick" && record.arguments.cases.is_empty();
         let measured = |(subject, case): &(String, Case)| {
-            record.rows.iter().any(|row| row.suite == case.suite && row.subject == *subject)
+            record.rows.iter().any(|row| row.case.suite == case.suite && row.subject == *subject)
         };
         whole && asked.iter().all(measured)
     }

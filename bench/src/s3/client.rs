@@ -16,9 +16,9 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-use super::Failure;
 use super::content::Content;
 use super::http::{Pieces, collect, next};
+use crate::subject::Failure;
 
 /// Time limit of a request with its answer.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -35,7 +35,7 @@ pub(crate) struct Head {
     pub(crate) headers: HeaderMap,
 }
 
-/// Builds the head of a signed request.
+/// Builds the head of a signed request whose body is not signed.
 pub(crate) fn head(
     signer: &Signer,
     authority: SocketAddr,
@@ -47,7 +47,7 @@ pub(crate) fn head(
 }
 
 /// Builds the head of a signed request. `hash` is the statement about the body that is signed.
-pub(crate) fn head_of(
+pub(super) fn head_of(
     signer: &Signer,
     authority: SocketAddr,
     method: &str,

@@ -11,7 +11,7 @@ use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use super::Failure;
+use crate::subject::Failure;
 
 /// A body that is in memory.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
-use super::Failure;
+use crate::subject::Failure;
 
 /// Text that a server prints before its address, as `endseal s3 serve` does.
 pub(crate) const GREETING: &str = "listening at http://";

@@ -14,17 +14,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
 use http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, RANGE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
-use self::get::Body;
 use self::keys::MasterKey;
-use super::http::{Pieces, collect, status};
+use super::http::{Pieces, collect, next, status};
+use super::listen;
 use super::upstream::Upstream;
-use super::{Failure, listen};
+use crate::subject::Failure;
 
 mod get;
 mod keys;
@@ -64,6 +67,42 @@ pub(crate) async fn serve(
     .await
 }
 
+/// Body of an answer: from the backend, in memory, or decrypted while it is sent.
+type Body = UnsyncBoxBody<Bytes, Failure>;
+
+/// Passes on a body of the backend.
+fn passed(body: Incoming) -> Body {
+    body.map_err(Failure::from).boxed_unsync()
+}
+
+/// Reads a body in segments.
+struct Segments {
+    body: Incoming,
+    /// The rest of the last piece.
+    piece: Bytes,
+}
+
+impl Segments {
+    fn new(body: Incoming) -> Self {
+        Self { body, piece: Bytes::new() }
+    }
+
+    /// Replaces the content of `segment` by the next [`SEGMENT`] bytes. Returns false at the end of
+    /// the body. The last segment may be shorter.
+    async fn next(&mut self, segment: &mut Vec<u8>) -> Result<bool, Failure> {
+        segment.clear();
+        while segment.len() < SEGMENT {
+            if self.piece.is_empty() {
+                let Some(piece) = next(&mut self.body).await.transpose()? else { break };
+                self.piece = piece;
+            }
+            let now = self.piece.split_to(self.piece.len().min(SEGMENT - segment.len()));
+            segment.extend_from_slice(&now);
+        }
+        Ok(!segment.is_empty())
+    }
+}
+
 struct Seed {
     upstream: Upstream<Pieces>,
     signer: Signer,
@@ -87,7 +126,7 @@ async fn answer(proxy: &Arc<Seed>, request: Request<Incoming>) -> Result<Respons
             let body = collect(body, MOST).await?;
             let body = Pieces::new((!body.is_empty()).then(|| body.into()));
             let response = proxy.send(method, &target, HeaderMap::new(), body).await?;
-            Ok(response.map(Body::Passed))
+            Ok(response.map(passed))
         }
     }
 }

@@ -6,34 +6,42 @@
 //! far.
 
 use core::convert::Infallible;
-use core::pin::Pin;
+use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU64, Ordering};
-use core::task::{Context, Poll};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use endseal_s3_protocol::aws_chunked::{Decoder, Form, Limits};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
-use self::blob::Blob;
-use super::http::{collect, element, next, parameter, status};
-use super::{DROP, Failure, KEEP, listen};
+use super::http::{Pieces, collect, element, next, parameter, status};
+use super::{DROP, KEEP, client, listen, signer};
+use crate::subject::Failure;
 
-mod blob;
-
-/// Bytes of a kept object that are sent at once.
-const PIECE: usize = 512 * 1024;
+/// Bytes that are kept together: pieces of sockets would keep the buffers of sockets alive.
+const TOGETHER: usize = 1 << 20;
 /// Bytes of the longest list of parts.
 const MOST_XML: usize = 4 << 20;
 /// Time of each object and bucket in lists.
 const MADE: &str = "<LastModified>2025-01-01T00:00:00.000Z</LastModified>";
 /// Path that returns the counters.
-pub(crate) const COUNTERS: &str = "/-/counters";
+const COUNTERS: &str = "/-/counters";
+
+/// Returns the numbers of requests and of bytes that a sink has given out so far.
+pub(crate) fn counters(sink: SocketAddr) -> Result<[f64; 2], Failure> {
+    let head = client::head(&signer(), sink, "GET", COUNTERS, &[])?;
+    let (_, _, text) = client::Connection::open(sink)?.ask(&head, &[])?;
+    let text = String::from_utf8(text)?;
+    let of = |name: &str| -> Result<f64, Failure> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        Ok(line.ok_or("the sink does not report this counter")?.trim().parse()?)
+    };
+    Ok([of("requests ")?, of("bytes_out ")?])
+}
 
 /// Serves requests until its process ends.
 pub(crate) async fn serve(listener: TcpListener) -> Result<Infallible, Failure> {
@@ -45,9 +53,9 @@ pub(crate) async fn serve(listener: TcpListener) -> Result<Infallible, Failure> 
     .await
 }
 
-fn refusal(error: &dyn core::error::Error) -> Response<Given> {
-    let text = Bytes::from(format!("<Error><Code>InternalError</Code>{error}</Error>"));
-    let mut response = Response::new(Given::Text(Some(text)));
+fn refusal(error: &dyn core::error::Error) -> Response<Pieces> {
+    let mut response =
+        Response::new(Pieces::from(format!("<Error><Code>InternalError</Code>{error}</Error>")));
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     response
 }
@@ -57,13 +65,7 @@ struct Sink {
     objects: Mutex<HashMap<String, Arc<Object>>>,
     uploads: Mutex<HashMap<String, Upload>>,
     next: AtomicU64,
-    counters: Arc<Counters>,
-}
-
-#[derive(Debug, Default)]
-struct Counters {
     requests: AtomicU64,
-    bytes_in: AtomicU64,
     bytes_out: AtomicU64,
 }
 
@@ -72,14 +74,14 @@ struct Counters {
 struct Object {
     /// Headers that were stored with the object and are returned with it.
     headers: HeaderMap,
-    blob: Blob,
+    content: Vec<Bytes>,
 }
 
 /// A multipart upload in progress.
 #[derive(Debug, Default)]
 struct Upload {
     headers: HeaderMap,
-    parts: BTreeMap<u32, Blob>,
+    parts: BTreeMap<u32, Vec<Bytes>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -87,13 +89,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Sink {
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Given>, Failure> {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Pieces>, Failure> {
         let (head, body) = request.into_parts();
         let path = head.uri.path().to_owned();
         if path == COUNTERS {
             return Ok(self.counters());
         }
-        self.counters.requests.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         let query = head.uri.query();
         let is_bucket = !path.trim_matches('/').contains('/');
         let upload = parameter(query, "uploadId").map(str::to_owned);
@@ -106,8 +108,8 @@ impl Sink {
                 self.part(&path, &head.headers, &upload, number, body).await
             }
             (Method::PUT, None) => {
-                let blob = self.receive(&path, &head.headers, body).await?;
-                Ok(self.keep(&path, kept_headers(&head.headers), blob))
+                let content = receive(&path, &head.headers, body).await?;
+                Ok(self.keep(&path, kept_headers(&head.headers), content))
             }
             (Method::POST, None) if parameter(query, "uploads").is_some() => {
                 Ok(self.begin(&head.headers))
@@ -132,7 +134,7 @@ impl Sink {
 
     /// Lists all objects of a bucket below a prefix in one response, or all buckets. Names in this
     /// suite need no escapes, and folders are not listed separately.
-    fn list(&self, path: &str, query: Option<&str>) -> Response<Given> {
+    fn list(&self, path: &str, query: Option<&str>) -> Response<Pieces> {
         let bucket = path.trim_matches('/');
         let prefix = format!("/{bucket}/{}", parameter(query, "prefix").unwrap_or_default());
         let mut text = if bucket.is_empty() {
@@ -147,7 +149,7 @@ impl Sink {
             for (name, object) in lock(&self.objects).iter() {
                 let Some(rest) = name.strip_prefix(&prefix) else { continue };
                 let key = format!("{}{rest}", parameter(query, "prefix").unwrap_or_default());
-                let size = object.blob.len();
+                let size = object.len();
                 let tag = object.headers.get(ETAG).and_then(|tag| tag.to_str().ok());
                 let tag = tag.unwrap_or_default().replace('"', "&quot;");
                 text += &format!(
@@ -156,47 +158,13 @@ impl Sink {
             }
             text += "</ListBucketResult>";
         }
-        Response::new(Given::Text(Some(text.into())))
+        Response::new(Pieces::from(text))
     }
 
-    fn counters(&self) -> Response<Given> {
-        let Counters { requests, bytes_in, bytes_out } = &*self.counters;
-        let [requests, bytes_in, bytes_out] =
-            [requests, bytes_in, bytes_out].map(|it| it.load(Ordering::Relaxed));
-        let text = format!("requests {requests}\nbytes_in {bytes_in}\nbytes_out {bytes_out}\n");
-        Response::new(Given::Text(Some(text.into())))
-    }
-
-    /// Reads a body to its end. Returns an empty blob if the body is dropped.
-    async fn receive(
-        &self,
-        path: &str,
-        headers: &HeaderMap,
-        mut body: Incoming,
-    ) -> Result<Blob, Failure> {
-        let drops = path.trim_start_matches('/').split('/').next() == Some(DROP);
-        let mut blob = Blob::default();
-        let mut decoder = chunks(headers)?;
-        let mut content = VecDeque::new();
-        while let Some(piece) = next(&mut body).await {
-            let piece = piece?;
-            self.counters.bytes_in.fetch_add(piece.len() as u64, Ordering::Relaxed);
-            if drops {
-                continue;
-            }
-            match &mut decoder {
-                Some(decoder) => decoder.push(piece, &mut content)?,
-                None => content.push_back(piece),
-            }
-            for piece in content.drain(..) {
-                blob.write(&piece);
-            }
-        }
-        if let Some(decoder) = decoder.filter(|_| !drops) {
-            decoder.finish()?;
-        }
-        blob.finish();
-        Ok(blob)
+    fn counters(&self) -> Response<Pieces> {
+        let [requests, bytes_out] =
+            [&self.requests, &self.bytes_out].map(|it| it.load(Ordering::Relaxed));
+        Response::new(Pieces::from(format!("requests {requests}\nbytes_out {bytes_out}\n")))
     }
 
     fn entity_tag(&self) -> Result<HeaderValue, Failure> {
@@ -205,25 +173,25 @@ impl Sink {
         Ok(HeaderValue::from_str(&format!("\"{number:032x}-1\""))?)
     }
 
-    fn keep(&self, path: &str, headers: HeaderMap, blob: Blob) -> Response<Given> {
+    fn keep(&self, path: &str, headers: HeaderMap, content: Vec<Bytes>) -> Response<Pieces> {
         let mut headers = headers;
         if let Ok(tag) = self.entity_tag() {
             headers.insert(ETAG, tag);
         }
         let mut response = status(StatusCode::OK);
         response.headers_mut().extend(headers.get(ETAG).map(|tag| (ETAG, tag.clone())));
-        lock(&self.objects).insert(path.to_owned(), Arc::new(Object { headers, blob }));
+        lock(&self.objects).insert(path.to_owned(), Arc::new(Object { headers, content }));
         response
     }
 
-    fn begin(&self, headers: &HeaderMap) -> Response<Given> {
+    fn begin(&self, headers: &HeaderMap) -> Response<Pieces> {
         let id = format!("upload{}", self.next.fetch_add(1, Ordering::Relaxed));
         let text = format!(
             "<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"
         );
         let upload = Upload { headers: kept_headers(headers), ..Upload::default() };
         lock(&self.uploads).insert(id, upload);
-        Response::new(Given::Text(Some(text.into())))
+        Response::new(Pieces::from(text))
     }
 
     async fn part(
@@ -233,26 +201,27 @@ impl Sink {
         upload: &str,
         number: u32,
         body: Incoming,
-    ) -> Result<Response<Given>, Failure> {
-        let blob = self.receive(path, headers, body).await?;
+    ) -> Result<Response<Pieces>, Failure> {
+        let content = receive(path, headers, body).await?;
         let mut response = status(StatusCode::OK);
         response.headers_mut().insert(ETAG, self.entity_tag()?);
         let mut uploads = lock(&self.uploads);
-        uploads.get_mut(upload).ok_or("there is no such upload")?.parts.insert(number, blob);
+        uploads.get_mut(upload).ok_or("there is no such upload")?.parts.insert(number, content);
         Ok(response)
     }
 
-    fn complete(&self, path: &str, id: &str, order: &str) -> Result<Response<Given>, Failure> {
+    fn complete(&self, path: &str, id: &str, order: &str) -> Result<Response<Pieces>, Failure> {
         let mut upload = lock(&self.uploads).remove(id).ok_or("there is no such upload")?;
         let mut parts = Vec::new();
         for part in order.split("<Part>").skip(1) {
             let number = element(part, "PartNumber").ok_or("which part?")?.parse()?;
-            parts.push(upload.parts.remove(&number).ok_or("a part is missing")?);
+            parts.extend(upload.parts.remove(&number).ok_or("a part is missing")?);
         }
-        self.keep(path, upload.headers, Blob::join(parts));
+        self.keep(path, upload.headers, parts);
         let text =
-            "<CompleteMultipartUploadResult><ETag>\"0-1\"</ETag></CompleteMultipartUploadResult>";
-        Ok(Response::new(Given::Text(Some(text.into()))))
+            "<CompleteMultipartUploadResult><ETag>\"0-1\"</ETag></CompleteMultipartUploadResult>"
+                .to_owned();
+        Ok(Response::new(Pieces::from(text)))
     }
 
     fn give(
@@ -260,20 +229,20 @@ impl Sink {
         path: &str,
         headers: &HeaderMap,
         with_body: bool,
-    ) -> Result<Response<Given>, Failure> {
+    ) -> Result<Response<Pieces>, Failure> {
         let Some(object) = lock(&self.objects).get(path).cloned() else {
             let mut response = refusal(&*Failure::from("no such key"));
             *response.status_mut() = StatusCode::NOT_FOUND;
             return Ok(response);
         };
-        let len = object.blob.len();
+        let len = object.len();
         let asked = headers.get(RANGE).and_then(|range| range.to_str().ok());
         let range = asked.and_then(|range| span(range, len));
         if asked.is_some() && range.is_none() {
             return Ok(status(StatusCode::RANGE_NOT_SATISFIABLE));
         }
         let (start, end) = range.unwrap_or((0, len));
-        let mut response = Response::new(Given::Text(None));
+        let mut response = Response::new(Pieces::default());
         *response.headers_mut() = object.headers.clone();
         if range.is_some() {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
@@ -282,18 +251,69 @@ impl Sink {
         }
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(end - start));
         if with_body {
-            let counters = Arc::clone(&self.counters);
-            *response.body_mut() = Given::Object { object, at: start, end, counters };
+            self.bytes_out.fetch_add(end - start, Ordering::Relaxed);
+            *response.body_mut() = Pieces::new(object.slice(start, end));
         }
         Ok(response)
     }
 }
 
+impl Object {
+    fn len(&self) -> u64 {
+        self.content.iter().map(|piece| piece.len() as u64).sum()
+    }
+
+    /// Returns the bytes between two offsets, which are not copied.
+    fn slice(&self, start: u64, end: u64) -> Vec<Bytes> {
+        let mut offset = 0;
+        let part = |piece: &Bytes| {
+            let (first, last) = (offset, offset + piece.len() as u64);
+            offset = last;
+            let within = |at: u64| usize::try_from(at.clamp(first, last) - first).ok();
+            Some(piece.slice(within(start)?..within(end)?)).filter(|part| !part.is_empty())
+        };
+        self.content.iter().filter_map(part).collect()
+    }
+}
+
+/// Reads a body to its end. Returns nothing if the body is dropped.
+async fn receive(
+    path: &str,
+    headers: &HeaderMap,
+    mut body: Incoming,
+) -> Result<Vec<Bytes>, Failure> {
+    let drops = path.trim_start_matches('/').split('/').next() == Some(DROP);
+    let mut decoder = chunks(headers)?;
+    let (mut content, mut kept, mut together) = (VecDeque::new(), Vec::new(), BytesMut::new());
+    while let Some(piece) = next(&mut body).await {
+        let piece = piece?;
+        if drops {
+            continue;
+        }
+        match &mut decoder {
+            Some(decoder) => decoder.push(piece, &mut content)?,
+            None => content.push_back(piece),
+        }
+        for piece in content.drain(..) {
+            together.extend_from_slice(&piece);
+        }
+        if together.len() >= TOGETHER {
+            kept.push(
+                core::mem::replace(&mut together, BytesMut::with_capacity(TOGETHER)).freeze(),
+            );
+        }
+    }
+    if let Some(decoder) = decoder.filter(|_| !drops) {
+        decoder.finish()?;
+    }
+    kept.push(together.freeze());
+    Ok(kept)
+}
+
 /// Returns the decoder for a body in chunks, or `None` if the body is not in chunks.
 fn chunks(headers: &HeaderMap) -> Result<Option<Decoder>, Failure> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let framed = text("x-amz-content-sha256") == Some("STREAMING-UNSIGNED-PAYLOAD-TRAILER");
-    if !framed {
+    if text("x-amz-content-sha256") != Some("STREAMING-UNSIGNED-PAYLOAD-TRAILER") {
         return Ok(None);
     }
     let len = text("x-amz-decoded-content-length").ok_or("how long is the content?")?.parse()?;
@@ -320,58 +340,9 @@ fn span(range: &str, len: u64) -> Option<(u64, u64)> {
     (start < end).then_some((start, end))
 }
 
-/// Body of an answer.
-#[derive(Debug)]
-enum Given {
-    Text(Option<Bytes>),
-    Object { object: Arc<Object>, at: u64, end: u64, counters: Arc<Counters> },
-}
-
-impl Default for Given {
-    fn default() -> Self {
-        Self::Text(None)
-    }
-}
-
-impl Body for Given {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(match &mut *self {
-            Self::Text(text) => text.take().map(|text| Ok(Frame::data(text))),
-            Self::Object { at, end, .. } if at == end => None,
-            Self::Object { object, at, end, counters } => {
-                let most = usize::try_from(*end - *at).map_or(PIECE, |left| left.min(PIECE));
-                let piece = object.blob.read(*at, most);
-                *at += piece.len() as u64;
-                counters.bytes_out.fetch_add(piece.len() as u64, Ordering::Relaxed);
-                Some(Ok(Frame::data(piece)))
-            }
-        })
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Text(text) => text.is_none(),
-            Self::Object { at, end, .. } => at == end,
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(match self {
-            Self::Text(text) => text.as_ref().map_or(0, |text| text.len() as u64),
-            Self::Object { at, end, .. } => end - at,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::span;
+    use super::*;
 
     #[test]
     fn ranges_are_those_of_http() {
@@ -379,15 +350,20 @@ mod tests {
         assert_eq!(span("bytes=4-99", 10), Some((4, 10)));
         assert_eq!(span("bytes=4-", 10), Some((4, 10)));
         assert_eq!(span("bytes=-3", 10), Some((7, 10)));
-        for none in [
-            "bytes=10-",
-            "bytes=5-4",
-            "bytes=-0",
-            "lines=1-2",
-            "bytes=x-1",
-            "bytes=1-18446744073709551615",
-        ] {
+        for none in ["bytes=10-", "bytes=5-4", "bytes=-0", "lines=1-2", "bytes=x-1"] {
             assert_eq!(span(none, 10), None, "{none}");
         }
+    }
+
+    #[test]
+    fn a_slice_goes_over_pieces() {
+        let content = ["abc", "", "defg", "h"].map(Bytes::from).into();
+        let object = Object { headers: HeaderMap::new(), content };
+        let of = |start, end| object.slice(start, end).concat();
+        assert_eq!(
+            [of(0, 8), of(2, 4), of(3, 7), of(8, 8)],
+            ["abcdefgh", "cd", "defg", ""].map(Vec::from)
+        );
+        assert_eq!(object.len(), 8);
     }
 }

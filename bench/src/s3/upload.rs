@@ -7,10 +7,10 @@ use bytes::Bytes;
 use endseal_s3_protocol::checksum::{ChecksumKind, Hasher};
 use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
 
-use super::Failure;
 use super::client::{Connection, Head, head_of};
 use super::content::{CHUNK, Content};
 use super::http::Pieces;
+use crate::subject::Failure;
 
 /// Checksum that SDKs send by default.
 pub(crate) const SUM: ChecksumKind = ChecksumKind::Crc32;

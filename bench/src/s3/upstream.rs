@@ -11,7 +11,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::Failure;
+use crate::subject::Failure;
 
 /// A backend with its idle connections.
 pub(super) struct Upstream<B> {

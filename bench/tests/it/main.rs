@@ -3,16 +3,12 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "std only")]
 
-mod codec;
 mod compare;
 mod fixture;
-mod node;
 mod peers;
 mod program;
 mod reading;
 mod report;
 mod run;
-mod s3;
-mod sessions;
-mod transport;
+mod suites;
 mod vectors;

@@ -54,20 +54,15 @@ fn a_packed_record_is_read_and_a_broken_one_is_not() {
 #[test]
 fn a_field_that_is_wrong_missing_or_unknown_is_refused() {
     type Change = fn(&mut Value);
-    let cases: [(&str, Change); 9] = [
+    let cases: [(&str, Change); 6] = [
         ("f64", |run| run["rows"][3]["median"] = Value::Null),
-        ("array", |run| run["rows"][0]["ci95"] = json!([1.0])),
         ("joy", |run| run["rows"][0]["better"] = json!("joy")),
         ("u64", |run| run["rows"][1]["params"]["members"] = json!(-1)),
         ("against", |run| {
             run["ratios"][0].as_object_mut().unwrap().remove("against");
         }),
         ("two", |run| run["environment"]["cpus"] = json!("two")),
-        ("peers", |run| {
-            run["arguments"].as_object_mut().unwrap().remove("peers");
-        }),
         ("unknown field", |run| run["more"] = json!(1)),
-        ("unknown field", |run| run["environment"]["more"] = json!(1)),
     ];
     for (said, change) in cases {
         let mut run = fixture::run();

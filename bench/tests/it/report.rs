@@ -5,7 +5,7 @@ use std::path::Path;
 
 use endseal_bench::record::read_record_file;
 use endseal_bench::report::{Verdict, goals, html};
-use endseal_bench::stations::STATIONS;
+use endseal_bench::suite::SUITES;
 use serde_json::{Value, json};
 
 use crate::fixture::{record, run};
@@ -94,7 +94,7 @@ fn hostile_text_stays_text() {
 /// Largest size in bytes of all files of a committed run.
 const MOST_BYTES: u64 = 600_000;
 
-/// The table of committed runs must name the suites and the peers that a record does not have.
+/// The list of committed runs must name the suites and the peers that a record does not have.
 #[test]
 fn a_committed_run_is_described_as_it_is_and_has_a_page() {
     let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bench");
@@ -108,13 +108,13 @@ fn a_committed_run_is_described_as_it_is_and_has_a_page() {
         let files = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().metadata().unwrap().len());
         assert!(files.sum::<u64>() <= MOST_BYTES, "{}", folder.display());
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        let line = text.lines().find(|line| line.starts_with(&format!("| [{name}]"))).unwrap();
-        let cells: Vec<&str> = line.split(" | ").collect();
-        for suite in STATIONS.iter().map(|it| it.suite.name) {
-            let measured = record.rows.iter().any(|row| row.suite == suite);
+        let (_, described) = text.split_once(&format!("* [{name}]")).unwrap();
+        let sentences: Vec<&str> = described.split("\n\n").next().unwrap().split(". ").collect();
+        for suite in SUITES.iter().map(|it| it.name) {
+            let measured = record.rows.iter().any(|row| row.case.suite == suite);
             let quoted = format!("`{suite}`");
-            assert_eq!(cells[1].contains(&quoted), measured, "{suite}: {line}");
-            assert_eq!(cells[3].contains(&quoted), !measured, "{suite}: {line}");
+            assert_eq!(sentences[0].contains(&quoted), measured, "{suite}: {described}");
+            assert_eq!(sentences.last().unwrap().contains(&quoted), !measured, "{suite}");
         }
         let page = html(&record);
         assert!(page.matches("<figure>").count() >= 4, "a chart of each component");

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use endseal_bench::compare::compare;
-use endseal_bench::record::read_record_file;
 
 use crate::Outcome;
 use crate::failure::{Failure, Kind};
-use crate::report::unreadable;
+use crate::report::read;
 
 /// Compare two runs, figure by figure, beyond the noise of both
 #[derive(clap::Args, Debug)]
@@ -19,7 +18,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let read = |path| read_record_file(path).map_err(|error| unreadable(path, &error));
     let comparison = compare(&read(&args.first)?, &read(&args.second)?);
     let json = serde_json::to_value(&comparison).map_err(|error| {
         Failure::new(Kind::Environment, "the comparison has no JSON form").because(&error)

@@ -37,17 +37,17 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let remedy = if is_there { String::new() } else { format!(": {}", build_command()) };
     say(is_there, &format!("the shipped program {}{remedy}", endseal.display()));
     let mut peers = Vec::new();
-    for peer in PEERS {
+    for peer in PEERS.iter() {
         let missing = peer.missing(&args.peers_dir);
-        let objections = peer.objections(&args.peers_dir);
-        for objection in &objections {
-            say(false, &format!("peer {}: {objection}", peer.name));
+        let objection = match &missing {
+            Some(missing) => Some(missing.clone()),
+            None => peer.start(&args.peers_dir).err().map(|error| error.to_string()),
+        };
+        match &objection {
+            Some(objection) => say(false, &format!("peer {}: {objection}", peer.name)),
+            None => say(true, &format!("peer {}: it starts", peer.name)),
         }
-        if objections.is_empty() {
-            let how = if peer.is_locked() { " as its lock file says" } else { "" };
-            say(true, &format!("peer {}: installed{how}", peer.name));
-        }
-        peers.push(json!({ "peer": peer.name, "missing": missing, "objections": objections }));
+        peers.push(json!({ "peer": peer.name, "missing": missing, "objection": objection }));
     }
     let json = json!({
         "release": release,

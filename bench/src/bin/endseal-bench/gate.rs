@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use endseal_bench::record::read_record_file;
 use endseal_bench::report::{Verdict, goals};
 use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::{Failure, Kind};
-use crate::report::unreadable;
-use crate::run::wanted_stations;
+use crate::report::read;
+use crate::run::wanted_suites;
 
 /// Judge a run by the goals: exit code 1 if one is missed
 ///
@@ -39,17 +38,19 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
-    let record = read_record_file(&args.run).map_err(|error| unreadable(&args.run, &error))?;
+    let record = read(&args.run)?;
     if !record.complete || record.environment.profile != "release" {
         let what =
             "this run is incomplete, or of a build that is not optimised: it decides nothing";
         return Err(Failure::new(Kind::Refused, what));
     }
-    let wanted: Vec<&str> = wanted_stations(&args.suite)?.iter().map(|it| it.suite.name).collect();
+    let wanted: Vec<&str> = wanted_suites(&args.suite)?.iter().map(|it| it.name).collect();
     let mut text = String::new();
     let mut failed = Vec::new();
     let mut absent = 0;
-    for suite in wanted.iter().filter(|suite| !record.rows.iter().any(|row| row.suite == **suite)) {
+    for suite in
+        wanted.iter().filter(|suite| !record.rows.iter().any(|row| row.case.suite == **suite))
+    {
         text.push_str(&format!("{:16} the suite {suite}\n", "absent"));
         failed.push(format!("the suite {suite}: absent from this run"));
         absent += 1;

@@ -1,43 +1,37 @@
 //! `endseal-bench list`
 
 use core::fmt::Write as _;
+use std::collections::BTreeSet;
 
+use endseal_bench::ours;
 use endseal_bench::peers::PEERS;
-use endseal_bench::stations::STATIONS;
-use endseal_bench::suite::Extent;
+use endseal_bench::suite::{Extent, SUITES};
 use serde_json::json;
 
 use crate::Outcome;
-use crate::failure::Failure;
 
-/// Show suites, subjects and peers
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
-
-#[allow(clippy::unnecessary_wraps, reason = "the shape of all commands")]
-pub(crate) fn run(_: &Args) -> Result<Outcome, Failure> {
+/// Lists suites, subjects and peers.
+pub(crate) fn run() -> Outcome {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let mut ours = Vec::new();
-    for station in &STATIONS {
-        let suite = station.suite;
+    let mut subjects = BTreeSet::new();
+    for suite in SUITES.iter() {
         let _ = writeln!(text, "suite {}: {}", suite.name, suite.about);
         for extent in [Extent::Quick, Extent::Default, Extent::Full] {
             let _ = writeln!(text, "  {:8} {} cases", extent.name(), suite.cases(extent).len());
         }
-        for own in station.subjects() {
-            let _ = writeln!(text, "  subject {}: {}", own.info().subject, own.info().about);
-            ours.push(own.info().subject.clone());
+        for own in ours::subjects(suite.name) {
+            let _ = writeln!(text, "  subject {}: {}", own.info.subject, own.info.about);
+            subjects.insert(own.info.subject);
         }
     }
-    ours.dedup();
-    for peer in PEERS {
+    for peer in PEERS.iter() {
         let _ = writeln!(text, "peer {}: {}", peer.name, peer.about);
     }
     let json = json!({
-        "suites": STATIONS.iter().map(|station| station.suite.name).collect::<Vec<_>>(),
-        "subjects": ours,
-        "peers": PEERS.iter().map(|peer| peer.name).collect::<Vec<_>>(),
+        "suites": SUITES.iter().map(|suite| suite.name).collect::<Vec<_>>(),
+        "subjects": subjects,
+        "peers": PEERS.iter().map(|peer| &peer.name).collect::<Vec<_>>(),
     });
-    Ok(Outcome { text, json })
+    Outcome { text, json }
 }

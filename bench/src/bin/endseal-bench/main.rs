@@ -12,15 +12,16 @@ mod gate;
 mod list;
 mod report;
 mod results;
-mod role;
 mod run;
 mod shipped;
 
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use endseal_bench::allocation::CountingAllocator;
+use endseal_bench::roles;
 use serde_json::Value;
 
 use crate::failure::{Failure, Kind};
@@ -59,13 +60,19 @@ struct Global {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
-    List(list::Args),
+    /// Show suites, subjects and peers
+    List,
     Report(report::Args),
     Compare(compare::Args),
     Gate(gate::Args),
     Doctor(doctor::Args),
+    /// Play a role in a measurement; `run` starts it
     #[command(hide = true)]
-    Role(role::Args),
+    Role {
+        /// Name of the role and its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 /// Result of a command, for people and for programs.
@@ -78,12 +85,12 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.command.unwrap_or(Command::Run(cli.run)) {
         Command::Run(args) => run::run(&args, !cli.global.quiet && !cli.global.json),
-        Command::List(args) => list::run(&args),
+        Command::List => Ok(list::run()),
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Gate(args) => gate::run(&args, cli.global.json),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Role(args) => role::run(&args),
+        Command::Role { arguments } => role(&arguments),
     };
     match outcome.and_then(|outcome| print(&outcome, cli.global.json)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -93,6 +100,14 @@ fn main() -> ExitCode {
             failure.code()
         }
     }
+}
+
+/// Runs another role of this program, in a process of its own.
+fn role(arguments: &[OsString]) -> Result<Outcome, Failure> {
+    let text = roles::serve(arguments).map_err(|error| {
+        Failure::new(Kind::Environment, "this role of the benchmark failed").because(&*error)
+    })?;
+    Ok(Outcome { text, json: Value::Null })
 }
 
 fn print(outcome: &Outcome, json: bool) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use endseal_bench::record::{ReadRecordError, read_record_file};
+use endseal_bench::record::{ReadRecordError, Record, read_record_file};
 use serde_json::json;
 
 use crate::Outcome;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let record = read_record_file(&args.run).map_err(|error| unreadable(&args.run, &error))?;
+    let record = read(&args.run)?;
     if args.readme {
         let text = endseal_bench::report::readme(&record);
         return Ok(Outcome { json: json!({ "markdown": text }), text });
@@ -34,11 +34,14 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(Outcome { text: format!("written to {out}\n"), json: json!({ "out": out }) })
 }
 
-/// Failure for a `run.json`: of the environment if the file cannot be read, otherwise a refusal.
-pub(crate) fn unreadable(path: &Path, error: &ReadRecordError) -> Failure {
-    let kind = match error {
-        ReadRecordError::Unreadable(_) => Kind::Environment,
-        _ => Kind::Refused,
-    };
-    Failure::new(kind, format!("cannot take figures from '{}'", path.display())).because(error)
+/// Reads a record. The failure is one of the environment if the file cannot be read, otherwise a
+/// refusal.
+pub(crate) fn read(path: &Path) -> Result<Record, Failure> {
+    read_record_file(path).map_err(|error| {
+        let kind = match error {
+            ReadRecordError::Unreadable(_) => Kind::Environment,
+            _ => Kind::Refused,
+        };
+        Failure::new(kind, format!("cannot take figures from '{}'", path.display())).because(&error)
+    })
 }

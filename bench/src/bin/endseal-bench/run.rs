@@ -1,16 +1,18 @@
 //! `endseal-bench run`
 
 use core::ops::ControlFlow;
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use endseal_bench::case::{Case, OURS};
+use endseal_bench::ours;
 use endseal_bench::peers::{PEERS, PeerProgram};
 use endseal_bench::record::{Arguments, Record, Skip};
-use endseal_bench::run::{OURS, Observer, Plan};
-use endseal_bench::stations::{STATIONS, Station};
+use endseal_bench::run::Plan;
 use endseal_bench::subject::Subject;
-use endseal_bench::suite::{Case, Extent};
+use endseal_bench::suite::{Extent, SUITES, Suite};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
@@ -61,15 +63,15 @@ pub(crate) fn run(args: &Args, shows_progress: bool) -> Result<Outcome, Failure>
         (_, true) => Extent::Full,
         _ => Extent::Default,
     };
-    let stations = wanted_stations(&args.suite)?;
+    let suites = wanted_suites(&args.suite)?;
     let arguments = Arguments {
         suites: args.suite.clone(),
         cases: args.case.clone(),
         peers: args.peers.clone(),
         subjects: args.subject.clone(),
     };
-    let plan = Plan { cases: wanted_cases(&args.case, &stations, extent)?, extent, arguments };
-    let (mut subjects, skipped) = subjects(args, &stations)?;
+    let plan = Plan { cases: wanted_cases(&args.case, &suites, extent)?, extent, arguments };
+    let (mut subjects, skipped) = subjects(args, &suites)?;
     nothing_skipped(args, &skipped)?;
     results::prepare(&args.out)?;
     let endseal = shipped::path(args.endseal.as_deref())?;
@@ -77,10 +79,21 @@ pub(crate) fn run(args: &Args, shows_progress: bool) -> Result<Outcome, Failure>
         shipped::check(&endseal)?;
     }
     shipped::announce(&endseal, &args.peers_dir)?;
-    let mut observer = Watch::new(&args.out, shows_progress && io::stderr().is_terminal());
-    let record = endseal_bench::run::run(&plan, &mut subjects, skipped, &mut observer);
-    observer.bar.finish_and_clear();
-    if let Some(failure) = observer.failure {
+    let bar = bar(plan.cases.len(), shows_progress && io::stderr().is_terminal());
+    let (mut saved, mut failure) = (Instant::now(), None);
+    let record = endseal_bench::run::run(&plan, &mut subjects, skipped, &mut |index, record| {
+        let case = &plan.cases[index];
+        bar.set_position(index as u64);
+        bar.set_message(format!("{}: {}", case.suite, case.describe()));
+        // The record is saved after slow cases, not after each of the fast ones.
+        if saved.elapsed().as_secs() >= 1 {
+            saved = Instant::now();
+            failure = results::write_record(&args.out, record).err();
+        }
+        if failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish_and_clear();
+    if let Some(failure) = failure {
         return Err(failure);
     }
     results::write_record(&args.out, &record)?;
@@ -99,126 +112,80 @@ fn nothing_skipped(args: &Args, skipped: &[Skip]) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn wanted_stations(suites: &[String]) -> Result<Vec<&'static Station>, Failure> {
-    if suites.is_empty() {
-        return Ok(STATIONS.iter().collect());
+/// Returns the suites of these names, or all if none is named.
+pub(crate) fn wanted_suites(names: &[String]) -> Result<Vec<&'static Suite>, Failure> {
+    if names.is_empty() {
+        return Ok(SUITES.iter().collect());
     }
-    let find = |name: &String| {
-        Station::find(name).ok_or_else(|| {
-            let names: Vec<_> = STATIONS.iter().map(|station| station.suite.name).collect();
-            Failure::usage(format!("there is no suite '{name}'"))
-                .hint(format!("there are: {}", names.join(", ")))
-        })
-    };
-    suites.iter().map(find).collect()
+    let known = SUITES.iter().map(|suite| suite.name);
+    let find =
+        |name: &String| Suite::find(name).ok_or_else(|| there_is_no("suite", name, known.clone()));
+    names.iter().map(find).collect()
 }
 
-fn wanted_cases(
-    names: &[String],
-    stations: &[&Station],
-    extent: Extent,
-) -> Result<Vec<Case>, Failure> {
-    let mut cases: Vec<Case> =
-        stations.iter().flat_map(|station| station.suite.cases(extent)).collect();
+/// Returns the failure of a name that is unknown.
+fn there_is_no<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
+    let known: Vec<&str> = known.collect();
+    Failure::usage(format!("there is no {what} '{name}'"))
+        .hint(format!("there are: {}", known.join(", ")))
+}
+
+fn wanted_cases(names: &[String], suites: &[&Suite], extent: Extent) -> Result<Vec<Case>, Failure> {
+    let mut cases: Vec<Case> = suites.iter().flat_map(|suite| suite.cases(extent)).collect();
     if let Some(name) = names.iter().find(|name| !cases.iter().any(|case| case.case == **name)) {
-        let mut known: Vec<&str> = cases.iter().map(|case| case.case).collect();
-        known.sort_unstable();
-        known.dedup();
-        return Err(Failure::usage(format!("there is no case '{name}'"))
-            .hint(format!("in this extent of these suites there are: {}", known.join(", "))));
+        let known: BTreeSet<&str> = cases.iter().map(|case| case.case.as_str()).collect();
+        return Err(there_is_no("case", name, known.into_iter()));
     }
-    cases.retain(|case| names.is_empty() || names.iter().any(|name| case.case == name));
+    cases.retain(|case| names.is_empty() || names.contains(&case.case));
     Ok(cases)
 }
 
 /// Returns our subjects and those of the peers that can be started.
-#[allow(clippy::type_complexity, reason = "two lists")]
-fn subjects(
-    args: &Args,
-    stations: &[&Station],
-) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> {
-    let mut subjects: Vec<_> = stations.iter().flat_map(|station| station.subjects()).collect();
+fn subjects(args: &Args, suites: &[&Suite]) -> Result<(Vec<Subject>, Vec<Skip>), Failure> {
+    let mut subjects: Vec<_> = suites.iter().flat_map(|suite| ours::subjects(suite.name)).collect();
     let mut skipped = Vec::new();
     for name in &args.peers {
-        let unknown = || {
-            let names: Vec<_> = PEERS.iter().map(|peer| peer.name).collect();
-            Failure::usage(format!("there is no peer '{name}'"))
-                .hint(format!("there are: {}", names.join(", ")))
-        };
-        let peer = PeerProgram::find(name).ok_or_else(unknown)?;
+        let known = PEERS.iter().map(|peer| peer.name.as_str());
+        let peer = PeerProgram::find(name).ok_or_else(|| there_is_no("peer", name, known))?;
         match peer.start(&args.peers_dir) {
             Ok(found) => subjects.extend(found),
-            Err(why) => skipped.push(Skip::new(peer.name, why)),
+            Err(why) => skipped.push(Skip::new(&peer.name, why.to_string())),
         }
     }
-    let is = |it: &dyn Subject, name: &str| it.info().subject == name;
-    let absent = |name: &&String| !subjects.iter().any(|it| is(it.as_ref(), name));
-    if let Some(name) = args.subject.iter().find(absent) {
-        let names: Vec<_> = subjects.iter().map(|it| it.info().subject.as_str()).collect();
-        return Err(Failure::usage(format!("there is no subject '{name}'"))
-            .hint(format!("with these peers there are: {}", names.join(", "))));
+    let named = |name: &String| subjects.iter().any(|it| it.info.subject == *name);
+    if let Some(name) = args.subject.iter().find(|name| !named(name)) {
+        let known = subjects.iter().map(|it| it.info.subject.as_str());
+        return Err(there_is_no("subject", name, known));
     }
     if !args.subject.is_empty() {
-        let wanted =
-            |it: &dyn Subject| is(it, OURS) || args.subject.iter().any(|name| is(it, name));
-        subjects.retain(|it| wanted(it.as_ref()));
+        subjects.retain(|it| it.info.subject == OURS || args.subject.contains(&it.info.subject));
     }
     Ok((subjects, skipped))
 }
 
-/// Shows how far the run is, and keeps what is known in case it is interrupted.
-struct Watch<'a> {
-    out: &'a Path,
-    bar: ProgressBar,
-    started: Instant,
-    failure: Option<Failure>,
-}
-
-impl<'a> Watch<'a> {
-    fn new(out: &'a Path, shows: bool) -> Self {
-        let target = if shows {
-            ProgressDrawTarget::stderr_with_hz(5)
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        // The template is a constant; a mistake in it leaves indicatif's own style.
-        let template = "{bar:30} {pos}/{len} {elapsed} left {eta} {msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        Self { out, bar, started: Instant::now(), failure: None }
-    }
-}
-
-impl Observer for Watch<'_> {
-    fn case(&mut self, index: usize, total: usize, what: &str) {
-        self.bar.set_length(total as u64);
-        self.bar.set_position(index as u64);
-        self.bar.set_message(what.to_owned());
-    }
-
-    fn partial(&mut self, record: &Record) -> ControlFlow<()> {
-        // The record is saved after slow cases, not after each of the fast ones.
-        if self.started.elapsed().as_secs() >= 1 {
-            self.started = Instant::now();
-            self.failure = results::write_record(self.out, record).err();
-        }
-        if self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+/// Creates the bar that shows how far the run is.
+fn bar(total: usize, shows: bool) -> ProgressBar {
+    let target = match shows {
+        true => ProgressDrawTarget::stderr_with_hz(5),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(Some(total as u64), target);
+    // The template is a constant; a mistake in it leaves indicatif's own style.
+    let template = "{bar:30} {pos}/{len} {elapsed} left {eta} {msg}";
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style.progress_chars("=> ")),
+        Err(_) => bar,
     }
 }
 
 fn outcome(out: &Path, record: &Record) -> Outcome {
     let mut text = String::new();
     for ratio in &record.ratios {
-        let params: Vec<_> =
-            ratio.params.iter().map(|(name, value)| format!("{value} {name}")).collect();
         let interval =
             ratio.ci95.map_or("no interval".into(), |[low, high]| format!("[{low:.2}, {high:.2}]"));
         text.push_str(&format!(
-            "{:9} {:32} {:8.2}x  {interval}  {} against {}\n",
-            ratio.case,
-            params.join(", "),
+            "{:40} {:8.2}x  {interval}  {} against {}\n",
+            ratio.case.describe(),
             ratio.median,
             ratio.subject,
             ratio.against

@@ -4,6 +4,8 @@ use endseal_codec::{
     Attachment, Body, Content, Edit, Mention, Message, Metadata, Reaction, RichMessage, Source,
 };
 
+use crate::stats::SplitMix64;
+
 /// Words of the texts. Three of them have characters of two or three bytes.
 const WORDS: &str = "the and to of a in is that for it on we you with this are be at have not will from \
     by can if please when all key keys message messages group meeting tomorrow today \
@@ -29,21 +31,21 @@ pub(super) struct Size {
 
 /// Builds the message of input `index`.
 pub(super) fn sample(index: u64, size: Size) -> Message {
-    let mut random = SplitMix64(index);
-    let id = random.bytes();
-    let conversation: [u8; 16] = random.bytes();
-    let sender = random.bytes();
+    let mut random = SplitMix64::new(index);
+    let id = bytes(&mut random);
+    let conversation: [u8; 16] = bytes(&mut random);
+    let sender = bytes(&mut random);
     let timestamp = 1_700_000_000_000 + (random.draw() >> 34);
     let len = size.bytes - size.blob;
     let (text, mentioned) = if size.letter { letters(len) } else { text(&mut random, len) };
     let attachments = if size.blob > 0 { vec![photo(&mut random, size.blob)] } else { Vec::new() };
     let reaction = |(emoji, seconds): (&str, u64)| Reaction {
-        sender: random.bytes(),
+        sender: bytes(&mut random),
         emoji: emoji.into(),
         timestamp: timestamp + 1000 * seconds,
     };
     let reactions = EMOJI.into_iter().zip(1..).map(reaction).collect();
-    let mention = |(start, length)| Mention { peer: random.bytes(), start, length };
+    let mention = |(start, length)| Mention { peer: bytes(&mut random), start, length };
     let mentions = mentioned.into_iter().map(mention).collect();
     let mut metadata = Metadata::default();
     metadata.insert("app", *b"cli");
@@ -58,7 +60,7 @@ pub(super) fn sample(index: u64, size: Size) -> Message {
         attachments,
         reactions,
         mentions,
-        reply_to: Some(random.bytes()),
+        reply_to: Some(bytes(&mut random)),
         edits: vec![Edit { timestamp: timestamp + 60_000, body: Body::Text("draft".into()) }],
         metadata,
         ..RichMessage::default()
@@ -105,25 +107,13 @@ fn photo(random: &mut SplitMix64, len: usize) -> Attachment {
     }
 }
 
-/// Pseudorandom generator of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-/// Generators", 2014.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+/// Returns pseudorandom bytes.
+fn bytes<const N: usize>(random: &mut SplitMix64) -> [u8; N] {
+    let mut bytes = [0; N];
+    for eight in bytes.chunks_mut(8) {
+        eight.copy_from_slice(&random.draw().to_le_bytes()[..eight.len()]);
     }
-
-    fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        let mut bytes = [0; N];
-        for eight in bytes.chunks_mut(8) {
-            eight.copy_from_slice(&self.draw().to_le_bytes()[..eight.len()]);
-        }
-        bytes
-    }
+    bytes
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::thread;
 use endseal_crypto::random::OsRandom;
 use endseal_envelope::{Opener, Policy};
 
-use super::{CONTEXT, Material, failed};
+use super::{CONTEXT, Material};
 use crate::clock::{Elapsed, time, time_threads};
-use crate::subject::{Checked, Prepared, SubjectError};
+use crate::subject::{Checked, Failure, Prepared};
 
 /// Seals `count` contents or opens `count` envelopes in each iteration, divided among threads. The
 /// threads start and end within the measured time, as for a caller without a thread pool.
@@ -27,7 +27,7 @@ impl Work {
     }
 
     /// Processes one iteration's inputs from `from` on.
-    fn once(&self, from: usize) -> Result<(), SubjectError> {
+    fn iterate(&self, from: usize) -> Result<(), Failure> {
         let inputs = &self.inputs()[from..from + self.count];
         if self.threads == 1 {
             return self.share(inputs);
@@ -39,33 +39,33 @@ impl Work {
             let others: Vec<_> =
                 shares.map(|share| scope.spawn(move || self.share(share))).collect();
             others.into_iter().fold(self.share(own), |outcome, other| {
-                outcome.and(other.join().unwrap_or_else(|_| Err(failed("a thread panicked"))))
+                outcome.and(other.join().unwrap_or_else(|_| Err("a thread panicked".into())))
             })
         })
     }
 
-    fn share(&self, inputs: &[Vec<u8>]) -> Result<(), SubjectError> {
+    fn share(&self, inputs: &[Vec<u8>]) -> Result<(), Failure> {
         if self.envelopes.is_empty() {
             let sealer = self.material.sealer();
             for content in inputs {
-                drop(black_box(sealer.seal(content, &mut OsRandom).map_err(failed)?));
+                drop(black_box(sealer.seal(content, &mut OsRandom)?));
             }
             return Ok(());
         }
         let opener = Opener::new(&self.material.reader, CONTEXT);
         if let [envelope] = inputs {
             let opened = opener.open(envelope, &mut Policy::new());
-            return black_box(opened).map(drop).map_err(failed);
+            return Ok(black_box(opened).map(drop)?);
         }
         let envelopes: Vec<&[u8]> = inputs.iter().map(|envelope| &envelope[..]).collect();
         let opened = black_box(opener.open_many(&envelopes, &mut Policy::new()));
         let all = opened.iter().all(Result::is_ok);
-        if all { Ok(()) } else { Err(failed("an envelope did not open")) }
+        if all { Ok(()) } else { Err("an envelope did not open".into()) }
     }
 }
 
 impl Prepared for Work {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
+    fn check(&mut self) -> Result<Checked, Failure> {
         self.material.check()
     }
 
@@ -77,12 +77,12 @@ impl Prepared for Work {
         self.threads
     }
 
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, Failure> {
         let sets = self.inputs().len() - self.count + 1;
         let start = self.next;
         let mut outcome = Ok(());
         let work = || {
-            outcome = (0..iterations as usize).try_for_each(|i| self.once((start + i) % sets));
+            outcome = (0..iterations as usize).try_for_each(|i| self.iterate((start + i) % sets));
         };
         let elapsed = if self.threads == 1 { time(work) } else { time_threads(work) };
         self.next = (start + iterations as usize) % sets;

@@ -15,7 +15,7 @@ use endseal_keyring::device::{Certificate, DeviceId, DeviceKeys};
 use endseal_transport::TransportKey;
 
 use super::database::Database;
-use crate::ours::sessions::folder::Failure;
+use crate::subject::Failure;
 
 /// Time of all accounts: a day in 2026, in milliseconds since 1970.
 const NOW: u64 = 1_790_000_000_000;

@@ -5,10 +5,9 @@ use core::cell::{Cell, OnceCell};
 use std::fs;
 
 use bytes::Bytes;
-use endseal_codec::hub::{Request, Subscribe};
+use endseal_codec::frame::StoredFrame;
 use endseal_crypto::random::{OsRandom, Random as _};
-use endseal_delivery::node::{Arrival, Subscription};
-use endseal_delivery::{Credit, MessageId};
+use endseal_delivery::MessageId;
 use endseal_hub::SqliteStore;
 use endseal_keyring::Invitation;
 use endseal_keyring::device::Address;
@@ -19,17 +18,16 @@ use tokio::runtime::Runtime;
 use super::database::{Database, Engine as Storage, OnServer};
 use super::person::{Person, invite, say};
 use super::server::Server;
-use super::wire::{Exchange, Link};
-use crate::ours::sessions::folder::{Failure, put_back};
+use super::wire::{Link, fetch};
+use crate::ours::sessions::folder::put_back;
 use crate::s3::listen;
 use crate::scratch::Folder;
+use crate::subject::Failure;
 
 /// Number of characters of a text.
 const TEXT_LEN: usize = 100;
 /// Number of texts that a sender sends before the next sender continues.
 const TURN: usize = 50;
-/// Credit that no case uses up.
-pub(super) const UNBOUNDED: Credit = Credit { frames: 1 << 40, bytes: 1 << 60 };
 const DATABASE: &str = "hub.db";
 
 /// A frame that waits in the mailbox.
@@ -68,7 +66,7 @@ impl Backlog {
         fs::create_dir(folder.at("setup"))?;
         fs::create_dir(folder.at("hub"))?;
         let database = folder.at("setup").join(DATABASE);
-        let server = Server::start(Database::Sqlite(database.clone()), 1)?;
+        let server = Server::start(Database::Sqlite(database.clone()))?;
         let invitation = invite(&server.database)?;
         let receiver = Person::new(&folder.at("receiver"))?;
         let mut own = Self {
@@ -98,7 +96,7 @@ impl Backlog {
         senders: usize,
     ) -> Result<(), Failure> {
         let Self { folder, runtime, receiver, .. } = self;
-        let hub = server.addresses[0];
+        let hub = server.address;
         let to = *receiver.identity();
         let mut engine = receiver.engine()?;
         let (own_link, mut all) = runtime.block_on(async {
@@ -147,7 +145,7 @@ impl Backlog {
             }
         }
         drop(engine);
-        self.frames = self.runtime.block_on(fetch(&own_link))?;
+        self.frames = self.runtime.block_on(fetch(&own_link, waiting))?;
         if self.frames.len() != frames {
             return Err(format!("{} of {frames} frames wait", self.frames.len()).into());
         }
@@ -171,13 +169,13 @@ impl Backlog {
         }
         put_back(&self.folder.at("hub"), &now)?;
         if engine == Storage::Sqlite {
-            return Server::start(Database::Sqlite(now.join(DATABASE)), 1);
+            return Server::start(Database::Sqlite(now.join(DATABASE)));
         }
         if self.on_server.get().is_none() {
             let _ = self.on_server.set(OnServer::from_file(&now.join(DATABASE))?);
         }
         let copied = self.on_server.get().ok_or("there is no database")?.copy()?;
-        Server::start(Database::Postgres(copied), engine.hubs())
+        Server::start(Database::Postgres(copied))
     }
 
     /// Returns the frames as the engine takes them.
@@ -188,29 +186,11 @@ impl Backlog {
     }
 }
 
-/// Fetches a whole mailbox without acknowledging it.
-pub(super) async fn fetch(link: &Link) -> Result<Vec<Waiting>, Failure> {
-    let mut exchange = Exchange::open(link).await?;
-    let Credit { frames, bytes } = UNBOUNDED;
-    exchange.feed(Request::Subscribe(Subscribe { after: 0, frames, bytes })).await?;
-    exchange.flush().await?;
-    let mut subscription = Subscription::new(0, UNBOUNDED);
-    let mut waiting = Vec::new();
-    loop {
-        let payload = exchange.next().await?;
-        match subscription.answer(&payload)? {
-            Arrival::Frame { id, frame, .. } => {
-                let read = Payload::read(frame.payload()).ok_or("a frame has another form")?;
-                let from = read.sender().ok_or("a frame has no sender")?;
-                let ciphertext = payload.slice_ref(read.ciphertext);
-                waiting.push(Waiting { id, from, ciphertext });
-            }
-            Arrival::CaughtUp => break,
-            other => return Err(format!("the hub answered {other:?}").into()),
-        }
-    }
-    exchange.finish().await?;
-    Ok(waiting)
+/// Reads a frame of the backlog.
+fn waiting(payload: &Bytes, id: MessageId, frame: &StoredFrame<'_>) -> Result<Waiting, Failure> {
+    let read = Payload::read(frame.payload()).ok_or("a frame has another form")?;
+    let from = read.sender().ok_or("a frame has no sender")?;
+    Ok(Waiting { id, from, ciphertext: payload.slice_ref(read.ciphertext) })
 }
 
 /// Returns a random text of [`TEXT_LEN`] characters.

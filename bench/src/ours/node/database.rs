@@ -10,19 +10,15 @@ use endseal_hub::{HubStore, PostgresStore, SqliteStore, migrate};
 use endseal_service::Trust;
 use tokio_postgres::NoTls;
 
-use crate::ours::sessions::folder::Failure;
-use crate::subject::SubjectError;
+use crate::subject::{Failure, unsupported};
 
-/// Where the hubs of a subject store frames.
+/// Where the hub of a subject stores frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
-    /// One hub over a file.
+    /// A file.
     Sqlite,
-    /// Hubs over one database of a server.
-    Postgres {
-        /// Their number.
-        hubs: usize,
-    },
+    /// A database of a server.
+    Postgres,
 }
 
 /// A database. One of a server is deleted when this is dropped.
@@ -38,27 +34,20 @@ pub(super) struct OnServer {
 }
 
 impl Engine {
-    pub(super) fn hubs(self) -> usize {
-        match self {
-            Self::Sqlite => 1,
-            Self::Postgres { hubs } => hubs,
-        }
-    }
-
     /// Makes an empty database: a file at `path`, or one of the server.
     pub(super) fn create(self, path: PathBuf) -> Result<Database, Failure> {
         match self {
             Self::Sqlite => Ok(Database::Sqlite(path)),
-            Self::Postgres { .. } => Ok(Database::Postgres(OnServer::create("template0")?)),
+            Self::Postgres => Ok(Database::Postgres(OnServer::create("template0")?)),
         }
     }
 
     /// Checks that there is a server.
-    pub(super) fn check(self) -> Result<(), SubjectError> {
+    pub(super) fn check(self) -> Result<(), Failure> {
         match self {
-            Self::Postgres { .. } if server().is_none() => Err(SubjectError::Unsupported(
-                "ENDSEAL_TEST_POSTGRES names no server (tests/node/postgres.py)".into(),
-            )),
+            Self::Postgres if server().is_none() => {
+                Err(unsupported("ENDSEAL_TEST_POSTGRES names no server (tests/node/postgres.py)"))
+            }
             _ => Ok(()),
         }
     }

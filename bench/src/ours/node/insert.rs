@@ -7,7 +7,7 @@ use endseal_delivery::position_after;
 use endseal_hub::{DeviceState, HubStore, ShareChange, StorageError};
 
 use super::database::Database;
-use crate::ours::sessions::folder::Failure;
+use crate::subject::Failure;
 
 /// A frame that sender number `sender` puts into the mailbox of the next one.
 pub(super) struct Insert<'a> {

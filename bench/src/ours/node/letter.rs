@@ -19,10 +19,8 @@ use super::team::Team;
 use crate::clock::Elapsed;
 use crate::duplex::carrier::Wire;
 use crate::duplex::relay::Relay;
-use crate::ours::less;
-use crate::ours::sessions::folder::Failure;
 use crate::s3::listen;
-use crate::subject::{Checked, Extra, Prepared, SubjectError};
+use crate::subject::{Checked, Extra, Failure, Prepared};
 
 /// Time limit until all services are connected, and until a letter has arrived everywhere.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -33,13 +31,11 @@ struct Arrived {
     text: String,
 }
 
-/// Counters of the hub and of the relays.
-#[derive(Clone, Copy, Default)]
-struct Bytes {
+/// Bytes of frames that the hub has counted: put by the sender, and delivered.
+#[derive(Clone, Copy)]
+struct Counted {
     put: f64,
     delivered: f64,
-    up: u64,
-    down: u64,
 }
 
 /// Services of a sender and of members that are connected, each through its own relay.
@@ -57,7 +53,7 @@ pub(super) struct Letter {
     way: Runtime,
     arrivals: Receiver<Arrived>,
     written: u64,
-    counted: Vec<Bytes>,
+    counted: Vec<Counted>,
 }
 
 impl Letter {
@@ -89,7 +85,7 @@ impl Letter {
     fn connect(&mut self, delay: Duration, arrived: &Sender<Arrived>) -> Result<(), Failure> {
         raise_descriptors();
         let mut team = self.team.borrow_mut();
-        let hub = team.server.addresses[0];
+        let hub = team.server.address;
         self.relays = self.way.block_on(async {
             let mut relays = Vec::new();
             for _ in 0..=self.members {
@@ -117,7 +113,7 @@ impl Letter {
     }
 
     /// Sends one letter. Returns the time until the last member has it, and the texts that arrived.
-    fn once(&mut self) -> Result<(Duration, Vec<String>, String), Failure> {
+    fn send(&mut self) -> Result<(Duration, Vec<String>, String), Failure> {
         self.written += 1;
         let mut text = format!("{:08} ", self.written);
         text.extend(core::iter::repeat_n('x', self.bytes.saturating_sub(text.len())));
@@ -136,22 +132,17 @@ impl Letter {
             texts.push(text);
         }
         let after = self.count()?;
-        self.counted.push(Bytes {
+        self.counted.push(Counted {
             put: after.put - before.put,
             delivered: after.delivered - before.delivered,
-            up: after.up - before.up,
-            down: after.down - before.down,
         });
         Ok((last - begin, texts, text))
     }
 
-    fn count(&self) -> Result<Bytes, Failure> {
+    fn count(&self) -> Result<Counted, Failure> {
         let team = self.team.borrow();
         let of = |name| team.server.counter(name);
-        let (put, delivered) = (of("put_bytes_total")?, of("delivered_bytes_total")?);
-        let up = self.relays.first().map_or(0, |relay| relay.passed().0);
-        let down = self.relays.iter().skip(1).map(|relay| relay.passed().1).sum();
-        Ok(Bytes { put, delivered, up, down })
+        Ok(Counted { put: of("put_bytes_total")?, delivered: of("delivered_bytes_total")? })
     }
 }
 
@@ -205,39 +196,26 @@ fn raise_descriptors() {
 }
 
 impl Prepared for Letter {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        let (_, texts, sent) = self.once()?;
+    fn check(&mut self) -> Result<Checked, Failure> {
+        let (_, texts, sent) = self.send()?;
         let round_trip = texts.len() == self.members && texts.iter().all(|it| *it == sent);
         self.counted.clear();
-        Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
+        Ok(Checked::round_trip(round_trip))
     }
 
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let mut wall = Duration::ZERO;
-        for _ in 0..iterations {
-            wall += self.once()?.0;
-        }
+    fn once(&mut self) -> Result<Elapsed, Failure> {
+        let (wall, _, _) = self.send()?;
         Ok(Elapsed::new(wall.as_secs_f64() * 1e9, None))
     }
 
-    fn threads(&self) -> usize {
-        1
-    }
-
     #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        let counted = core::mem::take(&mut self.counted);
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
         let members = self.members as f64;
         let named = (PeerId::LEN * self.members) as f64;
-        let of = |metric, value: &dyn Fn(&Bytes) -> f64| {
-            less(metric, "B", counted.iter().map(value).collect())
-        };
+        let of = |value: &dyn Fn(&Counted) -> f64| self.counted.iter().map(value).collect();
         Ok(vec![
-            of("up", &|it| it.put + named),
-            of("down", &|it| it.delivered / members),
-            of("stored", &|it| it.put),
-            of("udp_up", &|it| it.up as f64),
-            of("udp_down", &|it| it.down as f64 / members),
+            Extra::less("up", "B", of(&|it| it.put + named)),
+            Extra::less("down", "B", of(&|it| it.delivered / members)),
         ])
     }
 }

@@ -1,20 +1,17 @@
 //! The case `memory`: peak memory of a hub's process with idle nodes and waiting frames.
 
-use endseal_codec::hub::{Request, Subscribe};
 use endseal_delivery::Credit;
-use endseal_delivery::node::{Arrival, Subscription};
+use endseal_delivery::node::Arrival;
 
 use super::account::{Account, frame};
 use super::database::Database;
 use super::insert::{Insert, InsertLoop};
 use super::wire::{Exchange, connect};
-use crate::ours::less;
-use crate::ours::sessions::folder::Failure;
 use crate::program;
 use crate::s3::listen;
 use crate::s3::process::Process;
 use crate::scratch::Folder;
-use crate::subject::{Checked, Extra, Prepared, SubjectError};
+use crate::subject::{Checked, Extra, Failure, Prepared};
 
 /// Number of hub processes that are measured.
 const PROCESSES: usize = 3;
@@ -66,18 +63,17 @@ impl Memory {
     /// them.
     #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
     fn peak(&self) -> Result<f64, Failure> {
-        let process = Process::announced(program::hub(&self.folder.at("hub.db"))?)?;
+        let mut command = program::role("hub")?;
+        command.arg(self.folder.at("hub.db"));
+        let process = Process::announced(command)?;
         let runtime = listen::runtime()?;
         runtime.block_on(async {
             let mut connected = Vec::new();
             for account in &self.idle {
                 let link = connect(&account.key, process.address).await?;
-                let mut exchange = Exchange::open(&link).await?;
-                let Credit { frames, bytes } = CREDIT;
-                exchange.feed(Request::Subscribe(Subscribe { after: 0, frames, bytes })).await?;
-                exchange.flush().await?;
+                let (mut exchange, mut subscription) = Exchange::subscribed(&link, CREDIT).await?;
                 let payload = exchange.next().await?;
-                if !matches!(Subscription::new(0, CREDIT).answer(&payload)?, Arrival::CaughtUp) {
+                if !matches!(subscription.answer(&payload)?, Arrival::CaughtUp) {
                     return Err("an idle node was given something".into());
                 }
                 connected.push((link, exchange));
@@ -88,15 +84,15 @@ impl Memory {
 }
 
 impl Prepared for Memory {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        Ok(Checked { round_trip: true, tamper_refused: None, sealed_bytes: None })
+    fn check(&mut self) -> Result<Checked, Failure> {
+        Ok(Checked::round_trip(true))
     }
 
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
         if !program::is_known() {
             return Ok(Vec::new());
         }
         let samples = (0..PROCESSES).map(|_| self.peak()).collect::<Result<Vec<_>, _>>()?;
-        Ok(vec![less("peak_rss", "B", samples)])
+        Ok(vec![Extra::less("peak_rss", "B", samples)])
     }
 }

@@ -16,10 +16,8 @@ use super::database::Engine;
 use super::insert::Insert;
 use super::put_world::{Shape, World, all_stored, mixed};
 use super::wire::{Exchange, next};
-use crate::ours::less;
-use crate::ours::sessions::folder::Failure;
-use crate::record::Better;
-use crate::subject::{Checked, Extra, Prepared, SubjectError};
+use crate::stats::quantile;
+use crate::subject::{Checked, Extra, Failure, Prepared};
 
 /// Number of passes. Each gives one sample of every figure.
 const PASSES: usize = 5;
@@ -157,54 +155,34 @@ async fn receive(
     Ok(latencies)
 }
 
-/// Returns the value that `percent` of all values do not exceed.
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
-    let last = sorted.len().saturating_sub(1);
-    sorted.get((sorted.len() * percent / 100).min(last)).copied().unwrap_or_default()
-}
-
 impl Prepared for OpenLoad {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
+    fn check(&mut self) -> Result<Checked, Failure> {
         self.closed_rate()?;
         let round_trip = self.world.has_all(self.world.shape.frames)?;
-        Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
+        Ok(Checked::round_trip(round_trip))
     }
 
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        let mut rates = Vec::new();
-        for _ in 0..PASSES {
-            rates.push(self.closed_rate()?);
-        }
-        rates.sort_by(f64::total_cmp);
-        let rate = LOAD * percentile(&rates, 50);
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
+        let rates = (0..PASSES).map(|_| self.closed_rate()).collect::<Result<Vec<_>, _>>()?;
+        let rate = LOAD * quantile(&rates, 0.5).ok_or("there is no rate")?;
         let gap = Duration::from_secs_f64(1.0 / rate);
-        let mut all: [Vec<f64>; 6] = Default::default();
+        let (mut puts, mut inserts) = (Vec::new(), Vec::new());
         for _ in 0..PASSES {
-            for (at, mut latencies) in [(0, self.hub(gap)?), (3, self.insert(gap)?)] {
-                latencies.sort_by(f64::total_cmp);
-                for (of, percent) in [50, 95, 99].into_iter().enumerate() {
-                    all[at + of].push(percentile(&latencies, percent));
-                }
-            }
+            puts.push(self.hub(gap)?);
+            inserts.push(self.insert(gap)?);
         }
-        let names = ["put_p50", "put_p95", "put_p99", "insert_p50", "insert_p95", "insert_p99"];
-        let mut figures: Vec<_> =
-            names.into_iter().zip(all).map(|(name, samples)| less(name, "ns", samples)).collect();
-        let (better, samples) = (Better::More, vec![rate]);
-        figures.push(Extra { metric: "frames_s", unit: "1/s", better, samples });
-        Ok(figures)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_those_of_the_sorted_values() {
-        let values: Vec<f64> = (1..=200).map(f64::from).collect();
-        assert_eq!([50, 95, 99].map(|it| percentile(&values, it)), [101.0, 191.0, 199.0]);
-        assert_eq!(percentile(&[7.0], 99), 7.0);
-        assert_eq!(percentile(&[], 50), 0.0);
+        let figure = |metric, passes: &[Latencies], share| {
+            let samples = passes.iter().filter_map(|pass| quantile(pass, share)).collect();
+            Extra::less(metric, "ns", samples)
+        };
+        Ok(vec![
+            figure("put_p50", &puts, 0.50),
+            figure("put_p95", &puts, 0.95),
+            figure("put_p99", &puts, 0.99),
+            figure("insert_p50", &inserts, 0.50),
+            figure("insert_p95", &inserts, 0.95),
+            figure("insert_p99", &inserts, 0.99),
+            Extra::more("frames_s", "1/s", vec![rate]),
+        ])
     }
 }

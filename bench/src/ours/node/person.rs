@@ -15,9 +15,9 @@ use endseal_session::Engine;
 use endseal_transport::TransportKey;
 
 use super::database::Database;
-use super::server::Server;
+use super::server;
 use super::wire::{Link, connect};
-use crate::ours::sessions::folder::Failure;
+use crate::subject::Failure;
 
 /// Time limit of an answer of a hub.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -112,6 +112,6 @@ pub(super) fn invite(database: &Database) -> Result<Invitation, Failure> {
     let digest = token.digest();
     let mut store = database.open()?;
     store.transact(&mut |it| it.add_invitation(&digest, "bench", u64::MAX / 4, u32::MAX))?;
-    let invitation = Invitation::new(Server::peer(), token, &["127.0.0.1:1"]);
+    let invitation = Invitation::new(server::peer(), token, &["127.0.0.1:1"]);
     invitation.ok_or_else(|| "an invitation was not made".into())
 }

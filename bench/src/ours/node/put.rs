@@ -3,12 +3,10 @@
 use super::database::Engine;
 use super::put_world::{Pass, Shape, World};
 use crate::clock::Elapsed;
-use crate::ours::sessions::folder::Failure;
-use crate::record::Better;
-use crate::subject::{Checked, Extra, Prepared, SubjectError};
+use crate::subject::{Checked, Extra, Failure, Prepared};
 
 /// The case as a subject has it. It collects figures of each iteration.
-pub(super) struct Case {
+pub(super) struct Puts {
     world: World,
     /// Frames a second, of each iteration.
     rates: Vec<f64>,
@@ -17,10 +15,19 @@ pub(super) struct Case {
     commits: Vec<f64>,
 }
 
-impl Case {
+impl Puts {
     pub(super) fn new(engine: Engine, shape: Shape) -> Result<Self, Failure> {
         let (rates, shares, commits) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self { world: World::new(engine, shape)?, rates, shares, commits })
+    }
+}
+
+impl Prepared for Puts {
+    fn check(&mut self) -> Result<Checked, Failure> {
+        self.once()?;
+        (self.rates, self.shares, self.commits) = (Vec::new(), Vec::new(), Vec::new());
+        let round_trip = self.world.has_all(self.world.shape.frames)?;
+        Ok(Checked::round_trip(round_trip))
     }
 
     #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -33,27 +40,13 @@ impl Case {
         self.commits.push(commits as f64);
         Ok(spent)
     }
-}
 
-impl Prepared for Case {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        self.once()?;
-        (self.rates, self.shares, self.commits) = (Vec::new(), Vec::new(), Vec::new());
-        let round_trip = self.world.has_all(self.world.shape.frames)?;
-        Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
-    }
-
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        Ok(Elapsed::sum(iterations, || self.once())?)
-    }
-
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        let more = |metric, unit, samples| Extra { metric, unit, better: Better::More, samples };
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
         let take = core::mem::take;
         Ok(vec![
-            more("frames_s", "1/s", take(&mut self.rates)),
-            more("of_insert_loop", "×", take(&mut self.shares)),
-            more("commits", "1", take(&mut self.commits)),
+            Extra::more("frames_s", "1/s", take(&mut self.rates)),
+            Extra::more("of_insert_loop", "×", take(&mut self.shares)),
+            Extra::more("commits", "1", take(&mut self.commits)),
         ])
     }
 }

@@ -1,22 +1,22 @@
 //! A hub with nodes that put frames, and the insert loop for comparison.
 
-use endseal_codec::hub::{Request, Subscribe};
-use endseal_delivery::Credit;
-use endseal_delivery::node::{Arrival, Puts, Settled, Subscription};
+use endseal_codec::frame::StoredFrame;
+use endseal_codec::hub::Request;
+use endseal_delivery::node::{Puts, Settled};
 use endseal_transport::Frame;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::account::{Account, frame, put};
-use super::backlog::UNBOUNDED;
 use super::database::{Database, Engine};
 use super::insert::{Insert, InsertLoop};
 use super::server::Server;
-use super::wire::{Exchange, Link, connect, encoded, next};
+use super::wire::{Exchange, Link, connect, encoded, fetch, next};
+use crate::case::Case;
 use crate::clock::{self, Elapsed};
-use crate::ours::sessions::folder::Failure;
 use crate::s3::listen;
 use crate::scratch::Folder;
+use crate::subject::{Failure, unsupported};
 
 /// Largest number of unanswered frames of a sender, as in a node.
 const WINDOW: usize = 512;
@@ -28,6 +28,17 @@ pub(super) struct Shape {
     /// Number of frames of all senders together; a multiple of the number of senders.
     pub(super) frames: usize,
     pub(super) senders: usize,
+}
+
+impl Shape {
+    pub(super) fn new(case: &Case) -> Result<Self, Failure> {
+        let [bytes, frames, senders] = ["bytes", "frames", "senders"].map(|it| case.number(it));
+        let own = Self { bytes: bytes?, frames: frames?, senders: senders? };
+        match own.frames.checked_rem(own.senders) {
+            Some(0) => Ok(own),
+            _ => Err(unsupported("frames must be a multiple of senders")),
+        }
+    }
 }
 
 /// A frame with the request that puts it.
@@ -66,11 +77,11 @@ impl World {
             (engine.create(folder.at("hub.db"))?, engine.create(folder.at("bare.db"))?);
         Account::enroll(&database, &accounts)?;
         Account::enroll(&bare, &accounts)?;
-        let server = Server::start(database, engine.hubs())?;
+        let server = Server::start(database)?;
         let links = runtime.block_on(async {
             let mut links = Vec::new();
-            for (account, address) in accounts.iter().zip(server.addresses.iter().cycle()) {
-                links.push(connect(&account.key, *address).await?);
+            for account in &accounts {
+                links.push(connect(&account.key, server.address).await?);
             }
             Ok::<_, Failure>(links)
         })?;
@@ -156,7 +167,8 @@ impl World {
     pub(super) fn has_all(&self, frames: usize) -> Result<bool, Failure> {
         let each = (frames / self.shape.senders) as u64;
         for link in &self.links {
-            let found = self.runtime.block_on(sequences(link))?;
+            let sequence = |_: &_, _, frame: &StoredFrame<'_>| Ok(frame.stamp().sequence);
+            let found = self.runtime.block_on(fetch(link, sequence))?;
             if !found.into_iter().eq(1..=each) {
                 return Ok(false);
             }
@@ -168,24 +180,6 @@ impl World {
     pub(super) fn insert(&mut self, frames: &[Vec<Ready>], commits: usize) -> Result<f64, Failure> {
         self.inserts.run(&mixed(frames), commits)
     }
-}
-
-/// Fetches the sequence numbers of the frames in a mailbox, which are all of one sender.
-async fn sequences(link: &Link) -> Result<Vec<u64>, Failure> {
-    let mut exchange = Exchange::open(link).await?;
-    let Credit { frames, bytes } = UNBOUNDED;
-    exchange.feed(Request::Subscribe(Subscribe { after: 0, frames, bytes })).await?;
-    exchange.flush().await?;
-    let (mut subscription, mut found) = (Subscription::new(0, UNBOUNDED), Vec::new());
-    loop {
-        match subscription.answer(&exchange.next().await?)? {
-            Arrival::Frame { frame, .. } => found.push(frame.stamp().sequence),
-            Arrival::CaughtUp => break,
-            other => return Err(format!("the hub answered {other:?}").into()),
-        }
-    }
-    exchange.finish().await?;
-    Ok(found)
 }
 
 /// Returns the frames of all senders alternately, as they arrive at a hub.

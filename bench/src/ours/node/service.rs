@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::person::Person;
 use super::wire::Link;
-use crate::ours::sessions::folder::Failure;
+use crate::subject::Failure;
 
 /// A running service. [`Self::stop`] returns the person.
 pub(super) struct Running {

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::thread;
 
-use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, Request, Subscribe};
+use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, Request};
 use endseal_delivery::Credit;
-use endseal_delivery::node::{Arrival, Subscription};
+use endseal_delivery::node::Arrival;
 use endseal_node::messages::{Payload, settle_inbox, unread};
 use endseal_session::{BatchOptions, Engine, Envelope, Outcome};
 
@@ -13,8 +13,7 @@ use super::backlog::Backlog;
 use super::database;
 use super::wire::{Exchange, Link, waiting};
 use crate::clock::{self, Elapsed};
-use crate::ours::sessions::folder::Failure;
-use crate::subject::{Checked, Prepared, SubjectError};
+use crate::subject::{Checked, Failure, Prepared};
 
 /// Credit for one frame of any length.
 const ONE: Credit = Credit { frames: 1, bytes: 1 << 21 };
@@ -44,7 +43,7 @@ impl Ready {
     }
 
     /// Runs one iteration. Returns its time, and the engine with the received messages.
-    fn once(&mut self) -> Result<(Elapsed, Engine), Failure> {
+    fn receive(&mut self) -> Result<(Elapsed, Engine), Failure> {
         let backlog = &*self.backlog;
         let mut engine = backlog.put_receiver_back()?;
         if self.form == Form::DecryptBatch {
@@ -58,7 +57,7 @@ impl Ready {
         let mut outcome = Err("nothing was done".into());
         let spent = clock::time_threads(|| {
             outcome = backlog.runtime.block_on(async {
-                let link = backlog.receiver.connect(server.addresses[0]).await?;
+                let link = backlog.receiver.connect(server.address).await?;
                 let received = match self.form {
                     Form::OneAtATime => one_at_a_time(&mut engine, &link).await?,
                     _ => backlog.receiver.sync(&mut engine, &link).await?.received,
@@ -78,13 +77,13 @@ impl Ready {
 }
 
 impl Prepared for Ready {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        let (_, mut engine) = self.once()?;
+    fn check(&mut self) -> Result<Checked, Failure> {
+        let (_, mut engine) = self.receive()?;
         // Decryption alone leaves messages that are not processed, and not shown.
-        settle_inbox(&mut engine, &self.backlog.receiver.home).map_err(Failure::from)?;
+        settle_inbox(&mut engine, &self.backlog.receiver.home)?;
         let (own, mut after, mut texts) = (*self.backlog.receiver.identity(), 0, Vec::new());
         loop {
-            let (page, next) = unread(&mut engine, after).map_err(Failure::from)?;
+            let (page, next) = unread(&mut engine, after)?;
             let text = page.iter().map(|it| it.text(&own).map(|it| it.text.to_owned()));
             texts.extend(text.flatten());
             let Some(next) = next else { break };
@@ -93,11 +92,11 @@ impl Prepared for Ready {
         // Messages that came before the backlog are unread as well.
         let first = texts.len().saturating_sub(self.backlog.texts.len());
         let round_trip = texts[first..] == self.backlog.texts[..];
-        Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
+        Ok(Checked::round_trip(round_trip))
     }
 
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        Ok(Elapsed::sum(iterations, || self.once().map(|(spent, _)| spent))?)
+    fn once(&mut self) -> Result<Elapsed, Failure> {
+        self.receive().map(|(spent, _)| spent)
     }
 
     fn threads(&self) -> usize {
@@ -122,11 +121,8 @@ fn decrypt(engine: &mut Engine, envelopes: &[Envelope<'_>]) -> Result<usize, Fai
 /// is stored. As the node does with a batch, it commits the message first and the position after it
 /// in a second transaction.
 async fn one_at_a_time(engine: &mut Engine, link: &Link) -> Result<u64, Failure> {
-    let mut exchange = Exchange::open(link).await?;
+    let (mut exchange, mut subscription) = Exchange::subscribed(link, ONE).await?;
     let Credit { frames, bytes } = ONE;
-    exchange.feed(Request::Subscribe(Subscribe { after: 0, frames, bytes })).await?;
-    exchange.flush().await?;
-    let mut subscription = Subscription::new(0, ONE);
     let mut received = 0;
     loop {
         let payload = exchange.next().await?;

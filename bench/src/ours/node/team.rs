@@ -10,9 +10,9 @@ use tokio::runtime::Runtime;
 use super::database::Database;
 use super::person::{Person, invite};
 use super::server::Server;
-use crate::ours::sessions::folder::Failure;
 use crate::s3::listen;
 use crate::scratch::Folder;
+use crate::subject::Failure;
 
 /// The sender and the members. Members are created when a group first needs them, and groups when
 /// they are first written to.
@@ -32,7 +32,7 @@ pub(super) struct Team {
 impl Team {
     pub(super) fn new() -> Result<Self, Failure> {
         let (folder, runtime) = (Folder::new()?, listen::runtime()?);
-        let server = Server::start(Database::Sqlite(folder.at("hub.db")), 1)?;
+        let server = Server::start(Database::Sqlite(folder.at("hub.db")))?;
         let invitation = invite(&server.database)?;
         let sender = member(&runtime, &server, &invitation, folder.at("s"))?;
         let (members, groups) = (Vec::new(), BTreeMap::new());
@@ -77,7 +77,7 @@ fn member(
     let person = Person::new(&place)?;
     let mut engine = person.engine()?;
     runtime.block_on(async {
-        let link = person.connect(server.addresses[0]).await?;
+        let link = person.connect(server.address).await?;
         person.join(&mut engine, &link, invitation).await
     })?;
     Ok(person)

@@ -4,16 +4,21 @@ use core::net::SocketAddr;
 
 use bytes::Bytes;
 use endseal_codec::Codec as _;
-use endseal_codec::hub::{Answer, Hello, HubAnswer, HubRequest, Request};
-use endseal_delivery::payload_limits;
+use endseal_codec::frame::StoredFrame;
+use endseal_codec::hub::{Answer, Hello, HubAnswer, HubRequest, Request, Subscribe};
+use endseal_delivery::node::{Arrival, Subscription};
+use endseal_delivery::{Credit, MessageId, payload_limits};
 use endseal_node::messages::hub_limits;
 use endseal_transport::{
     Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Policy, TransportKey,
 };
 
-use super::server::Server;
+use super::server;
 use crate::duplex::relay::HERE;
-use crate::ours::sessions::folder::Failure;
+use crate::subject::Failure;
+
+/// Credit that no case uses up.
+const UNBOUNDED: Credit = Credit { frames: 1 << 40, bytes: 1 << 60 };
 
 /// A connection with its endpoint, which is closed when this is dropped.
 pub(super) struct Link {
@@ -25,7 +30,7 @@ pub(super) struct Link {
 pub(super) async fn connect(key: &TransportKey, hub: SocketAddr) -> Result<Link, Failure> {
     let policy = Policy::default();
     let endpoint = Endpoint::bind_with(HERE, key, policy, Accept::none(), hub_limits())?;
-    let connection = endpoint.connect(Server::peer(), hub).await?;
+    let connection = endpoint.connect(server::peer(), hub).await?;
     Ok(Link { endpoint, connection })
 }
 
@@ -46,6 +51,18 @@ impl Exchange {
     pub(super) async fn open(link: &Link) -> Result<Self, Failure> {
         let (sender, receiver) = link.connection.open_exchange().await?;
         Ok(Self { sender, receiver })
+    }
+
+    /// Opens an exchange and subscribes to the whole mailbox.
+    pub(super) async fn subscribed(
+        link: &Link,
+        credit: Credit,
+    ) -> Result<(Self, Subscription), Failure> {
+        let mut own = Self::open(link).await?;
+        let Credit { frames, bytes } = credit;
+        own.feed(Request::Subscribe(Subscribe { after: 0, frames, bytes })).await?;
+        own.flush().await?;
+        Ok((own, Subscription::new(0, credit)))
     }
 
     /// Adds a request to the output. [`Self::flush`] sends it.
@@ -69,6 +86,26 @@ impl Exchange {
         while receiver.receive().await?.is_some() {}
         Ok(())
     }
+}
+
+/// Fetches a whole mailbox without acknowledging it. `read` gets the payload of each answer, and
+/// the frame in it with its id.
+pub(super) async fn fetch<T>(
+    link: &Link,
+    read: impl Fn(&Bytes, MessageId, &StoredFrame<'_>) -> Result<T, Failure>,
+) -> Result<Vec<T>, Failure> {
+    let (mut exchange, mut subscription) = Exchange::subscribed(link, UNBOUNDED).await?;
+    let mut found = Vec::new();
+    loop {
+        let payload = exchange.next().await?;
+        match subscription.answer(&payload)? {
+            Arrival::Frame { id, frame, .. } => found.push(read(&payload, id, &frame)?),
+            Arrival::CaughtUp => break,
+            other => return Err(format!("the hub answered {other:?}").into()),
+        }
+    }
+    exchange.finish().await?;
+    Ok(found)
 }
 
 /// Asks the hub for the number of frames in this node's mailbox.

@@ -9,8 +9,8 @@ use endseal_nostr::nip44::{Cache, Conversation, Lengths, payload_len};
 use endseal_nostr::policy::Rule;
 
 use super::event::{CREATED_AT, signed, unescaped, verified};
-use super::{Pair, Work, checked, failed, random, text};
-use crate::subject::{Checked, SubjectError};
+use super::{Pair, Work, checked, random, text};
+use crate::subject::{Checked, Failure};
 
 mod decided;
 
@@ -39,10 +39,10 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn new(bytes: usize, decides: bool) -> Result<Self, SubjectError> {
+    pub(super) fn new(bytes: usize, decides: bool) -> Result<Self, Failure> {
         let pair = Pair::new()?;
         let (client, key) = (SigningKey::new(pair.own), SigningKey::new(pair.peer));
-        let content = String::from_utf8(text(bytes)).map_err(failed)?;
+        let content = String::from_utf8(text(bytes))?;
         let request = request(&client, key.public_key(), &content)?;
         let capacity = 4 * (bytes + MARGIN);
         Ok(Self {
@@ -60,14 +60,14 @@ impl Flow {
         })
     }
 
-    fn answer(&mut self) -> Result<&[u8], SubjectError> {
+    fn answer(&mut self) -> Result<&[u8], Failure> {
         self.buffer.copy_from_slice(&self.request);
         self.len = if self.rules.is_empty() { self.undecided()? } else { self.decided()? };
         Ok(&self.response[..self.len])
     }
 
     /// Answers the request in the buffer without rules. Returns the length of the response.
-    fn undecided(&mut self) -> Result<usize, SubjectError> {
+    fn undecided(&mut self) -> Result<usize, Failure> {
         let (client, mut place) = verified(&self.buffer)?;
         place.end = place.start + unescaped(&mut self.buffer[place.clone()])?;
         let Self { key, conversations, .. } = self;
@@ -75,20 +75,18 @@ impl Flow {
             Conversation::new(key.secret_key(), &client)
         });
 
-        let opened = with.open(&mut self.buffer[place]).map_err(failed)?;
-        let request = Request::parse(opened).map_err(failed)?;
-        let Call::SignEvent(template) = request.call().map_err(failed)? else {
-            return Err(SubjectError::Failed("another request".into()));
+        let opened = with.open(&mut self.buffer[place])?;
+        let request = Request::parse(opened)?;
+        let Call::SignEvent(template) = request.call()? else {
+            return Err("another request".into());
         };
-        let event = template.sign(key, &random()?).map_err(failed)?;
+        let event = template.sign(key, &random()?)?;
 
         let answer = Answer::Event(&event);
-        let plaintext = answer.write(request.id, &mut self.plaintext).map_err(failed)?;
-        let payload = with
-            .seal(plaintext, &random()?, Lengths::Extended, &mut self.payload)
-            .map_err(failed)?;
+        let plaintext = answer.write(request.id, &mut self.plaintext)?;
+        let payload = with.seal(plaintext, &random()?, Lengths::Extended, &mut self.payload)?;
         let receiver = public_to_hex(&client);
-        let receiver = str::from_utf8(&receiver).map_err(failed)?;
+        let receiver = str::from_utf8(&receiver)?;
         let response = Template {
             pubkey: None,
             created_at: CREATED_AT,
@@ -96,20 +94,20 @@ impl Flow {
             tags: Tags::List(&[&["p", receiver]]),
             content: payload.into(),
         };
-        let response = response.sign(key, &random()?).map_err(failed)?;
-        Ok(response.write(&mut self.response).map_err(failed)?.len())
+        let response = response.sign(key, &random()?)?;
+        Ok(response.write(&mut self.response)?.len())
     }
 
     /// Opens the response as the client does. Returns true if it is authentic and answers the
     /// request.
-    fn received(&self) -> Result<bool, SubjectError> {
+    fn received(&self) -> Result<bool, Failure> {
         let mut response = self.response[..self.len].to_vec();
         let (signer, place) = verified(&response)?;
         let with = Conversation::new(self.client.secret_key(), &signer);
-        let opened = with.open(&mut response[place]).map_err(failed)?;
-        let response = Response::parse(opened).map_err(failed)?;
+        let opened = with.open(&mut response[place])?;
+        let response = Response::parse(opened)?;
         let Answer::Text(event) = response.answer else { return Ok(false) };
-        let event = Event::parse(event.as_bytes()).map_err(failed)?;
+        let event = Event::parse(event.as_bytes())?;
         Ok(response.id == ID && event.verify().is_ok() && event.content.is(&self.content))
     }
 }
@@ -117,11 +115,7 @@ impl Flow {
 const ID: &str = "7";
 
 /// Builds the request to sign a text note.
-fn request(
-    client: &SigningKey,
-    signer: &PublicKey,
-    content: &str,
-) -> Result<Vec<u8>, SubjectError> {
+fn request(client: &SigningKey, signer: &PublicKey, content: &str) -> Result<Vec<u8>, Failure> {
     let template = Template {
         pubkey: None,
         created_at: CREATED_AT,
@@ -130,24 +124,27 @@ fn request(
         content: content.into(),
     };
     let mut plaintext = vec![0; 2 * content.len() + MARGIN];
-    let plaintext = Call::SignEvent(template).write(ID, &mut plaintext).map_err(failed)?;
-    let len = payload_len(plaintext.len(), Lengths::Extended).map_err(failed)?;
+    let plaintext = Call::SignEvent(template).write(ID, &mut plaintext)?;
+    let len = payload_len(plaintext.len(), Lengths::Extended)?;
     let mut payload = vec![0; len];
-    let payload = Conversation::new(client.secret_key(), signer)
-        .seal(plaintext, &random()?, Lengths::Extended, &mut payload)
-        .map_err(failed)?;
+    let payload = Conversation::new(client.secret_key(), signer).seal(
+        plaintext,
+        &random()?,
+        Lengths::Extended,
+        &mut payload,
+    )?;
     let receiver = public_to_hex(signer);
-    let receiver = str::from_utf8(&receiver).map_err(failed)?;
+    let receiver = str::from_utf8(&receiver)?;
     signed(client, CONNECT, &[&["p", receiver]], payload)
 }
 
 impl Work for Flow {
-    fn once(&mut self, _: usize) -> Result<(), SubjectError> {
+    fn once(&mut self, _: usize) -> Result<(), Failure> {
         black_box(self.answer()?);
         Ok(())
     }
 
-    fn check(&mut self) -> Result<Checked, SubjectError> {
+    fn check(&mut self) -> Result<Checked, Failure> {
         self.answer()?;
         let round_trip = self.received()?;
         let at = self.request.len() / 2;

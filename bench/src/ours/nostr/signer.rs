@@ -9,14 +9,14 @@ use std::thread;
 use endseal_node::{Existing, Readers, write_file};
 use serde_json::Value;
 
-use super::{count, failed, param, random};
+use super::random;
 use crate::bunker::{self, Relay, Signing, TIMEOUT};
+use crate::case::Case;
 use crate::peer::process::Process;
 use crate::program;
-use crate::record::Params;
 use crate::s3::process::memory;
 use crate::scratch::Folder;
-use crate::subject::{Checked, Extra, Prepared, SubjectError};
+use crate::subject::{Checked, Extra, Failure, Prepared};
 
 /// Pause between the last request and reading the memory.
 const REST: Duration = Duration::from_secs(2);
@@ -36,12 +36,11 @@ struct State(Folder);
 
 impl Signer {
     /// Starts a signer with a new user key.
-    pub(super) fn start() -> Result<Self, SubjectError> {
+    pub(super) fn start() -> Result<Self, Failure> {
         let relay = Relay::start()?;
-        let state = State(Folder::new().map_err(failed)?);
+        let state = State(Folder::new()?);
         let passphrase = hex(&random()?);
-        write_file(&state.passphrase(), passphrase.as_bytes(), Existing::Keep, Readers::Owner)
-            .map_err(failed)?;
+        write_file(&state.passphrase(), passphrase.as_bytes(), Existing::Keep, Readers::Owner)?;
         state.ask(&["init"], "")?;
         state.ask(&["import"], &hex(&random()?))?;
         let process = Process::start(state.command()?.args(["run", "--relay", &relay.url]))?;
@@ -50,22 +49,18 @@ impl Signer {
     }
 
     /// Creates the URL for a new app that may sign text notes.
-    fn invite(&mut self) -> Result<String, SubjectError> {
+    fn invite(&mut self) -> Result<String, Failure> {
         self.invited += 1;
         let name = format!("app {}", self.invited);
         let said = self.state.ask(&["invite", &name, "--allow", "sign:1"], "")?;
         let uri = said.get("uri").and_then(Value::as_str);
-        uri.map(str::to_owned).ok_or_else(|| failed("it gave no URL"))
+        Ok(uri.ok_or("it gave no URL")?.to_owned())
     }
 
     /// Prepares the case `bunker_sign` with an app of its own.
-    pub(super) fn signing(
-        &mut self,
-        params: &Params,
-    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+    pub(super) fn signing(&mut self, case: &Case) -> Result<Box<dyn Prepared>, Failure> {
         let bunker = self.invite()?;
-        let id = self.process.id();
-        Ok(Box::new(Signing::new(&bunker, id, params, self)?))
+        Ok(Box::new(Signing::new(&bunker, self.process.id(), case, ())?))
     }
 }
 
@@ -74,29 +69,29 @@ impl State {
         self.0.at("passphrase")
     }
 
-    fn command(&self) -> Result<Command, SubjectError> {
-        let mut command = program::endseal().map_err(failed)?;
+    fn command(&self) -> Result<Command, Failure> {
+        let mut command = program::endseal()?;
         command.args(["--json", "--home"]).arg(self.0.at("home"));
         command.arg("--passphrase-file").arg(self.passphrase()).arg("signer");
         Ok(command)
     }
 
     /// Runs a command to its end and returns the JSON object that it prints.
-    fn ask(&self, words: &[&str], typed: &str) -> Result<Value, SubjectError> {
+    fn ask(&self, words: &[&str], typed: &str) -> Result<Value, Failure> {
         let mut command = self.command()?;
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(failed)?;
-        let mut stdin = child.stdin.take().ok_or_else(|| failed("it has no pipes"))?;
+        let mut child = command.spawn()?;
+        let mut stdin = child.stdin.take().ok_or("it has no pipes")?;
         // A command that reads no input may have ended already.
         let _ = stdin.write_all(typed.as_bytes());
         drop(stdin);
-        let output = child.wait_with_output().map_err(failed)?;
+        let output = child.wait_with_output()?;
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr);
             let why = why.lines().next().unwrap_or_default();
-            return Err(failed(format!("endseal signer {}: {why}", words[0])));
+            return Err(format!("endseal signer {}: {why}", words[0]).into());
         }
-        serde_json::from_slice(&output.stdout).map_err(failed)
+        Ok(serde_json::from_slice(&output.stdout)?)
     }
 }
 
@@ -111,23 +106,24 @@ pub(super) struct Idle {
 }
 
 impl Idle {
-    pub(super) fn new(params: &Params) -> Result<Self, SubjectError> {
-        Ok(Self { apps: param(params, "apps")?, signer: Signer::start()? })
+    pub(super) fn new(apps: usize) -> Result<Self, Failure> {
+        Ok(Self { apps, signer: Signer::start()? })
     }
 }
 
 impl Prepared for Idle {
     /// One event is signed for each app, and its client verifies it.
-    fn check(&mut self) -> Result<Checked, SubjectError> {
+    fn check(&mut self) -> Result<Checked, Failure> {
         for _ in 0..self.apps {
             bunker::pair(&self.signer.invite()?)?;
         }
-        Ok(Checked { round_trip: true, ..Checked::default() })
+        Ok(Checked::round_trip(true))
     }
 
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
         thread::sleep(REST);
-        let resident = memory(self.signer.process.id(), "VmRSS:").map_err(failed)?;
-        Ok(vec![count("idle_memory", "B", resident)])
+        let resident = memory(self.signer.process.id(), "VmRSS:")?;
+        Ok(vec![Extra::less("idle_memory", "B", vec![resident as f64])])
     }
 }

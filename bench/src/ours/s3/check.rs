@@ -3,10 +3,9 @@
 use http::HeaderMap;
 
 use super::line::Line;
-use crate::s3::Failure;
 use crate::s3::client::Connection;
 use crate::s3::content::Content;
-use crate::subject::Checked;
+use crate::subject::{Checked, Failure};
 
 /// Bytes of the object that is changed: several chunks.
 pub(super) const TAMPERED: u64 = 300_000;
@@ -14,15 +13,15 @@ pub(super) const TAMPERED: u64 = 300_000;
 pub(super) const NUMBER: u64 = 7;
 
 /// Checks that an object of `bytes` bytes comes back as it was stored. If the subject
-/// `authenticates`, also reports if a changed bit of an object at the backend is refused.
-pub(super) fn check(line: &Line, bytes: u64, authenticates: bool) -> Result<Checked, Failure> {
+/// authenticates, also reports if a changed bit of an object at the backend is refused.
+pub(super) fn check(line: &Line, bytes: u64) -> Result<Checked, Failure> {
     let path = line.kept("check");
     let content = Content::new(NUMBER, bytes);
     line.put(&path, content)?;
     let outcome = line.get(&path, content);
     line.delete(&path);
     outcome?;
-    let tamper_refused = authenticates.then(|| refuses_changes(line)).transpose()?;
+    let tamper_refused = line.authenticates.then(|| refuses_changes(line)).transpose()?;
     Ok(Checked { round_trip: true, tamper_refused, sealed_bytes: None })
 }
 

@@ -2,6 +2,7 @@
 //! measured.
 
 use core::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use endseal_s3_protocol::sigv4::Signer;
@@ -12,7 +13,8 @@ use crate::s3::client::{Connection, Head, head};
 use crate::s3::content::Content;
 use crate::s3::process::CpuClock;
 use crate::s3::upload::{self, Upload};
-use crate::s3::{DROP, Failure, KEEP, signer};
+use crate::s3::{DROP, KEEP, signer};
+use crate::subject::Failure;
 
 /// Path of a subject's requests.
 pub(super) struct Line {
@@ -21,15 +23,14 @@ pub(super) struct Line {
     /// Address of the backend that stores the objects.
     pub(super) backend: SocketAddr,
     /// CPU clock of the proxy, if there is one.
-    clock: Option<CpuClock>,
+    clock: Option<Mutex<CpuClock>>,
     to: Backend,
+    /// True if the proxy claims to refuse changed objects.
+    pub(super) authenticates: bool,
     signer: Signer,
-    /// True if uploads are sent in chunks.
-    in_chunks: bool,
-    /// Suffix that the proxy appends to names at the backend.
+    /// Suffix that the proxy appends to names at the backend. A proxy with one reads what it has
+    /// stored, so that the backend must keep each object, even one that is never fetched.
     suffix: &'static str,
-    /// True if the backend must keep each object, even one that is never fetched.
-    keeps_all: bool,
 }
 
 impl Line {
@@ -38,38 +39,22 @@ impl Line {
         backend: SocketAddr,
         clock: Option<CpuClock>,
         to: Backend,
+        authenticates: bool,
     ) -> Self {
-        Self {
-            entry,
-            backend,
-            clock,
-            to,
-            signer: signer(),
-            in_chunks: false,
-            suffix: "",
-            keeps_all: false,
-        }
+        let clock = clock.map(Mutex::new);
+        Self { entry, backend, clock, to, authenticates, signer: signer(), suffix: "" }
     }
 
-    /// Sends uploads in chunks.
-    pub(super) fn in_chunks(self) -> Self {
-        Self { in_chunks: true, ..self }
-    }
-
-    /// Sets a proxy that reads what it has stored, under names with this suffix.
-    pub(super) fn keeping_all(self, suffix: &'static str) -> Self {
-        Self { suffix, keeps_all: true, ..self }
-    }
-
-    pub(super) fn connect(&self) -> Result<Connection, Failure> {
-        Connection::open(self.entry)
+    /// Sets the suffix of names at the backend.
+    pub(super) fn with_suffix(self, suffix: &'static str) -> Self {
+        Self { suffix, ..self }
     }
 
     /// Returns the given connection if it is still usable, otherwise a new one.
     pub(super) fn reuse(&self, connection: Option<Connection>) -> Result<Connection, Failure> {
         match connection.filter(|connection| !connection.is_stale()) {
             Some(connection) => Ok(connection),
-            None => self.connect(),
+            None => Connection::open(self.entry),
         }
     }
 
@@ -81,7 +66,9 @@ impl Line {
     /// Returns the path of an object that is never fetched, so that the sink drops it.
     pub(super) fn dropped(&self, name: &str) -> String {
         match self.to {
-            Backend::Sink if !self.keeps_all => format!("/{DROP}/{}-{name}", self.entry.port()),
+            Backend::Sink if self.suffix.is_empty() => {
+                format!("/{DROP}/{}-{name}", self.entry.port())
+            }
             _ => self.kept(name),
         }
     }
@@ -99,7 +86,7 @@ impl Line {
     /// Sends a request with a short body. Returns the body of the answer, which must be a success.
     pub(super) fn ask(&self, method: &str, target: &str, body: &[u8]) -> Result<String, Failure> {
         let head = self.head(method, target, &[])?;
-        let (status, _, answer) = self.connect()?.ask(&head, body)?;
+        let (status, _, answer) = Connection::open(self.entry)?.ask(&head, body)?;
         let answer = String::from_utf8_lossy(&answer).into_owned();
         match status {
             200..300 => Ok(answer),
@@ -118,11 +105,13 @@ impl Line {
         head(&self.signer, self.backend, method, &target, headers)
     }
 
+    /// Prepares an upload in chunks.
+    pub(super) fn upload_in_chunks(&self, path: &str, content: Content) -> Result<Upload, Failure> {
+        Upload::in_chunks(&self.signer, self.entry, path, content)
+    }
+
     /// Prepares an upload.
     pub(super) fn upload(&self, path: &str, content: Content) -> Result<Upload, Failure> {
-        if self.in_chunks {
-            return Upload::in_chunks(&self.signer, self.entry, path, content);
-        }
         let mut headers = Vec::new();
         // Without a checksum a real server computes CRC-64, which takes versitygw a fifth of its
         // time. Our proxy always sends a checksum, so only our subject would be spared that.
@@ -132,11 +121,12 @@ impl Line {
     }
 
     pub(super) fn put(&self, path: &str, content: Content) -> Result<(), Failure> {
-        self.upload(path, content)?.send(&mut self.connect()?)
+        self.upload(path, content)?.send(&mut Connection::open(self.entry)?)
     }
 
     pub(super) fn get(&self, path: &str, content: Content) -> Result<(), Failure> {
-        self.connect()?.get(&self.head("GET", path, &[])?, content, 0, content.len)
+        let head = self.head("GET", path, &[])?;
+        Connection::open(self.entry)?.get(&head, content, 0, content.len)
     }
 
     /// Removes an object. A failure is ignored.
@@ -148,13 +138,15 @@ impl Line {
     }
 
     /// Returns the proxy's CPU time so far, if there is a proxy.
-    pub(super) fn cpu(&mut self) -> Result<Option<f64>, Failure> {
-        self.clock.as_mut().map(CpuClock::read).transpose()
+    fn cpu(&self) -> Result<Option<f64>, Failure> {
+        let read =
+            |clock: &Mutex<CpuClock>| clock.lock().unwrap_or_else(PoisonError::into_inner).read();
+        self.clock.as_ref().map(read).transpose()
     }
 
     /// Times `work` by the wall clock and by the proxy's CPU time.
     pub(super) fn time(
-        &mut self,
+        &self,
         work: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<Elapsed, Failure> {
         let before = self.cpu()?;

@@ -17,8 +17,8 @@ use std::sync::OnceLock;
 use rustix::fs::{XattrFlags, setxattr, statvfs};
 
 use crate::program;
-use crate::s3::Failure;
 use crate::scratch::{Folder, PREFIX};
+use crate::subject::Failure;
 
 /// File system in memory that Linux provides by default.
 const MEMORY: &str = "/dev/shm";

@@ -1,16 +1,12 @@
-//! rclone crypt as a subject: rclone copies files to a backend and back and encrypts them. Its
-//! process keeps running between copies and accepts commands.
-
-mod serve;
+//! rclone crypt as subjects: copies of files to a backend and back, by a process that keeps running
+//! between copies and accepts commands, and `rclone serve s3`, a server that encrypts like ours.
 
 use core::net::SocketAddr;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::rc::Rc;
 
 use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderValue, Method};
@@ -20,16 +16,16 @@ use super::check;
 use super::line::Line;
 use super::place::{self, Files};
 use super::shape::{Backend, Job, Shape};
+use super::transfer::{self, Transfer};
 use super::world::World;
-use super::{described, failed, transfer, version};
+use super::{described, version};
 use crate::clock::Elapsed;
 use crate::program;
-use crate::record::{Params, SubjectInfo};
 use crate::s3::client::{Connection, Head};
 use crate::s3::content::Content;
 use crate::s3::process::{self, Process};
-use crate::s3::{ACCESS_KEY, Failure, KEEP, REGION, SECRET};
-use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
+use crate::s3::{ACCESS_KEY, KEEP, REGION, SECRET};
+use crate::subject::{Checked, Extra, Failure, Prepared, Subject, unsupported};
 
 /// Name of the encrypted remote in rclone's configuration.
 const REMOTE: &str = "sealed:";
@@ -37,21 +33,90 @@ const REMOTE: &str = "sealed:";
 const SUFFIX: &str = ".bin";
 
 /// Returns the subjects that the program provides.
-pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
-    let mut info = described(
+pub(crate) fn subjects(program: &Path) -> Vec<Subject> {
+    let info = |subject, about, settings| {
+        let mut info =
+            described("s3", subject, about, settings, &["confidential", "authenticated"]);
+        info.runtime = "Go, a process of its own".into();
+        info.versions = version(program).map(|it| ("rclone".to_owned(), it)).into_iter().collect();
+        info
+    };
+    let crypt = info(
         "rclone-crypt",
-        "rclone crypt over the same backend, from a file and to one, through the page cache; its process \
-         runs on and takes commands (rcd); names are not encrypted",
-        "Go, a process of its own",
-        &["confidential", "authenticated"],
+        "rclone crypt over the same backend, from a file and to one, through the page cache; its \
+         process runs on and takes commands (rcd); names are not encrypted",
+        "https://rclone.org/crypt/",
     );
-    info.versions = version(program);
-    info.settings = "https://rclone.org/crypt/".into();
-    let shop = Shop { program: program.to_owned(), ..Shop::default() };
+    let served = info(
+        "rclone-serve-s3",
+        "rclone serve s3 before a crypt remote over the same backend, without a cache of files; \
+         names are not encrypted",
+        "https://rclone.org/commands/rclone_serve_s3/",
+    );
+    let (mut copiers, mut servers) = (Daemons::new(program), Daemons::new(program));
+    let mut folder = None;
+    let copy = move |shape: Shape| -> Result<Box<dyn Prepared>, Failure> {
+        let line = copiers.line(&shape, &["rcd", "--rc-no-auth", "--rc-addr"], KEEP)?;
+        let files: &Files = match &mut folder {
+            Some(files) => files,
+            none => none.insert(Files::new()?),
+        };
+        Copies::new(line, files.at(""), shape).map(|it| Box::new(it) as Box<dyn Prepared>)
+    };
+    let serve = move |shape: Shape| -> Result<Box<dyn Prepared>, Failure> {
+        let auth = format!("{ACCESS_KEY},{SECRET}");
+        let arguments = ["serve", "s3", REMOTE, "--auth-key", &auth, "--addr"];
+        // The server's buckets are those of the backend.
+        let line = servers.line(&shape, &arguments, "")?.with_suffix(SUFFIX);
+        Ok(Box::new(Transfer::new(line, shape)?))
+    };
     vec![
-        Box::new(Rclone { info, shop: Rc::new(RefCell::new(shop)) }),
-        Box::new(serve::Served::new(program)),
+        of(crypt, &[Job::Put, Job::Get], copy),
+        of(served, &[Job::Put, Job::Get, Job::Small], serve),
     ]
+}
+
+/// Creates a subject that does these jobs.
+fn of(
+    info: crate::record::SubjectInfo,
+    jobs: &'static [Job],
+    mut prepare: impl FnMut(Shape) -> Result<Box<dyn Prepared>, Failure> + 'static,
+) -> Subject {
+    Subject::new(info, move |case, _| {
+        let shape = Shape::new(case)?;
+        match jobs.contains(&shape.job) {
+            true => prepare(shape),
+            false => Err(unsupported("it stores and fetches whole objects")),
+        }
+    })
+}
+
+/// Running rclone processes, by the backend that they are configured for.
+struct Daemons {
+    program: PathBuf,
+    running: BTreeMap<Backend, Process>,
+    world: World,
+}
+
+impl Daemons {
+    fn new(program: &Path) -> Self {
+        Self { program: program.into(), running: BTreeMap::new(), world: World::default() }
+    }
+
+    /// Returns the line through a process with these arguments, after which its address follows.
+    /// What it seals is below `folder` of the backend.
+    fn line(&mut self, shape: &Shape, arguments: &[&str], folder: &str) -> Result<Line, Failure> {
+        let backend = self.world.backend(shape.backend)?;
+        if !self.running.get_mut(&shape.backend).is_some_and(Process::lives) {
+            let address = process::free_address()?;
+            let mut command = program::command_of(&self.program)?;
+            command.args(arguments).arg(address.to_string()).args(["--config", "/dev/null"]);
+            set_remotes(&mut command, &self.program, backend, folder)?;
+            self.running.insert(shape.backend, Process::listening(command, address)?);
+        }
+        let process = self.running.get(&shape.backend).ok_or("it is gone")?;
+        Ok(Line::new(process.address, backend, Some(process.clock()), shape.backend, true))
+    }
 }
 
 /// Configures the remotes of a process: `back`, which is the backend, and `sealed` over `folder` of
@@ -64,19 +129,17 @@ fn set_remotes(
 ) -> Result<(), Failure> {
     let obscured = Command::new(program).args(["obscure", SECRET]).stdin(Stdio::null()).output()?;
     let obscured = String::from_utf8(obscured.stdout)?;
-    let endpoint = format!("http://{backend}");
-    let remote = format!("back:{folder}");
     for (name, value) in [
         ("BACK_TYPE", "s3"),
         ("BACK_PROVIDER", "Other"),
-        ("BACK_ENDPOINT", &*endpoint),
+        ("BACK_ENDPOINT", &*format!("http://{backend}")),
         ("BACK_ACCESS_KEY_ID", ACCESS_KEY),
         ("BACK_SECRET_ACCESS_KEY", SECRET),
         ("BACK_REGION", REGION),
         ("BACK_FORCE_PATH_STYLE", "true"),
         ("BACK_NO_CHECK_BUCKET", "true"),
         ("SEALED_TYPE", "crypt"),
-        ("SEALED_REMOTE", &*remote),
+        ("SEALED_REMOTE", &*format!("back:{folder}")),
         ("SEALED_PASSWORD", obscured.trim()),
         ("SEALED_FILENAME_ENCRYPTION", "off"),
         ("SEALED_DIRECTORY_NAME_ENCRYPTION", "false"),
@@ -86,110 +149,31 @@ fn set_remotes(
     Ok(())
 }
 
-/// Running rclone processes, by the backend that they are configured for.
-#[derive(Default)]
-struct Shop {
-    program: PathBuf,
-    /// Key: the backend, and true if objects are cut into parts.
-    daemons: BTreeMap<(Backend, bool), Process>,
-    world: World,
-    folder: Option<Files>,
-}
-
-impl Shop {
-    fn line(&mut self, shape: &Shape) -> Result<Line, SubjectError> {
-        let (to, parts) = (shape.backend, shape.job == Job::Multipart);
-        let backend = self.world.backend(to)?;
-        if !self.daemons.get_mut(&(to, parts)).is_some_and(Process::lives) {
-            let daemon = self.daemon(backend, parts.then_some(shape)).map_err(failed)?;
-            self.daemons.insert((to, parts), daemon);
-        }
-        let daemon = self.daemons.get(&(to, parts)).ok_or_else(|| failed("it is gone".into()))?;
-        Ok(Line::new(daemon.address, backend, Some(daemon.clock()), to))
-    }
-
-    /// Starts a process for a backend. `parts` sets the size and number of parts; without it
-    /// rclone's defaults are used.
-    fn daemon(&self, backend: SocketAddr, parts: Option<&Shape>) -> Result<Process, Failure> {
-        let address = process::free_address()?;
-        let mut command = program::command_of(&self.program)?;
-        command.args(["rcd", "--rc-no-auth", "--config", "/dev/null", "--rc-addr"]);
-        command.arg(address.to_string());
-        set_remotes(&mut command, &self.program, backend, KEEP)?;
-        if let Some(Shape { part, streams, .. }) = parts {
-            let (part, streams) = (format!("{part}B"), streams.to_string());
-            for name in [
-                "CONFIG_BACK_CHUNK_SIZE",
-                "CONFIG_BACK_UPLOAD_CUTOFF",
-                "MULTI_THREAD_CUTOFF",
-                "MULTI_THREAD_CHUNK_SIZE",
-            ] {
-                command.env(format!("RCLONE_{name}"), &part);
-            }
-            for name in ["CONFIG_BACK_UPLOAD_CONCURRENCY", "MULTI_THREAD_STREAMS"] {
-                command.env(format!("RCLONE_{name}"), &streams);
-            }
-        }
-        Process::listening(command, address)
-    }
-
-    fn folder(&mut self) -> Result<PathBuf, Failure> {
-        if self.folder.is_none() {
-            self.folder = Some(Files::new()?);
-        }
-        Ok(self.folder.as_ref().ok_or("there is no folder")?.at(""))
-    }
-}
-
-struct Rclone {
-    info: SubjectInfo,
-    shop: Rc<RefCell<Shop>>,
-}
-
-impl Subject for Rclone {
-    fn info(&self) -> &SubjectInfo {
-        &self.info
-    }
-
-    fn prepare(
-        &mut self,
-        case: &str,
-        params: &Params,
-        _: u32,
-    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
-        let shape = Shape::new(case, params)?;
-        if !matches!(shape.job, Job::Put | Job::Get | Job::Multipart) {
-            return Err(SubjectError::Unsupported("it copies whole files".into()));
-        }
-        let mut shop = self.shop.borrow_mut();
-        let line = shop.line(&shape)?;
-        let folder = shop.folder().map_err(failed)?;
-        let copier = Copier { line, folder };
-        let ready = Ready { copier, shape, spent: Vec::new() };
-        ready.copier.write("source", ready.content()).map_err(failed)?;
-        if !ready.is_up() {
-            ready.copier.copy("source", true).map_err(failed)?;
-        }
-        Ok(Box::new(ready))
-    }
-}
-
-/// Copies between the folder and the backend.
-struct Copier {
+/// Copies of files between a folder and the backend.
+struct Copies {
     line: Line,
     folder: PathBuf,
+    shape: Shape,
+    spent: Vec<Elapsed>,
 }
 
-impl Copier {
+impl Copies {
+    fn new(line: Line, folder: PathBuf, shape: Shape) -> Result<Self, Failure> {
+        let own = Self { line, folder, shape, spent: Vec::new() };
+        own.write("source", own.content())?;
+        if !own.shape.is_up() {
+            own.copy("source", true)?;
+        }
+        Ok(own)
+    }
+
+    fn content(&self) -> Content {
+        Content::new(3, self.shape.bytes)
+    }
+
     fn write(&self, name: &str, content: Content) -> Result<(), Failure> {
         let mut file = File::create(self.folder.join(name))?;
-        let mut at = 0;
-        while at < content.len {
-            let piece = content.from(at);
-            file.write_all(piece)?;
-            at += piece.len() as u64;
-        }
-        Ok(())
+        Ok(content.pieces().try_for_each(|piece| file.write_all(&piece))?)
     }
 
     /// Returns the name that a file has at the backend.
@@ -212,7 +196,7 @@ impl Copier {
         }
     }
 
-    /// Runs one copy command.
+    /// Runs one copy command, after the result of an earlier one was removed.
     fn copy(&self, name: &str, up: bool) -> Result<(), Failure> {
         self.clear(name, up);
         self.command(name, up)
@@ -256,77 +240,44 @@ impl Copier {
     }
 }
 
-/// The case as a subject has it.
-struct Ready {
-    copier: Copier,
-    shape: Shape,
-    spent: Vec<Elapsed>,
-}
-
-impl Ready {
-    fn is_up(&self) -> bool {
-        self.shape.job == Job::Put || (self.shape.job == Job::Multipart && !self.shape.down)
-    }
-
-    fn content(&self) -> Content {
-        Content::new(3, self.shape.bytes)
-    }
-
-    fn check(&self) -> Result<Checked, Failure> {
-        let (copier, content) = (&self.copier, self.content());
-        copier.copy("source", true)?;
-        copier.copy("source", false)?;
-        copier.came("source", content)?;
+impl Prepared for Copies {
+    fn check(&mut self) -> Result<Checked, Failure> {
+        self.copy("source", true)?;
+        self.copy("source", false)?;
+        self.came("source", self.content())?;
         let small = Content::new(check::NUMBER, check::TAMPERED);
-        copier.write("tampered", small)?;
-        copier.copy("tampered", true)?;
-        let path = Copier::path("tampered");
-        let refused = check::is_refused(&copier.line, &path, || {
-            copier.copy("tampered", false)?;
-            copier.came("tampered", small)
+        self.write("tampered", small)?;
+        self.copy("tampered", true)?;
+        let path = Self::path("tampered");
+        let refused = check::is_refused(&self.line, &path, || {
+            self.copy("tampered", false)?;
+            self.came("tampered", small)
         });
-        copier.line.delete(&path);
-        Ok(Checked { round_trip: true, tamper_refused: Some(refused?), sealed_bytes: None })
+        self.line.delete(&path);
+        Ok(Checked { tamper_refused: Some(refused?), ..Checked::round_trip(true) })
     }
 
     fn once(&mut self) -> Result<Elapsed, Failure> {
-        let up = self.is_up();
-        let (content, copier) = (self.content(), &mut self.copier);
-        copier.clear("source", up);
-        if up && self.shape.backend != Backend::Sink {
+        let up = self.shape.is_up();
+        self.clear("source", up);
+        if up && self.shape.backend == Backend::Server {
             place::make_room(self.shape.bytes)?;
         }
-        // The copy borrows the line, so the clock is read directly before and after it.
-        let (before, start) = (copier.line.cpu()?, std::time::Instant::now());
-        copier.command("source", up)?;
-        let wall_ns = start.elapsed().as_secs_f64() * 1e9;
-        let after = copier.line.cpu()?;
-        let cpu_ns = before.zip(after).map(|(before, after)| (after - before).max(0.0));
+        let elapsed = self.line.time(|| self.command("source", up))?;
         if !up {
-            copier.came("source", content)?;
+            self.came("source", self.content())?;
         }
-        let elapsed = Elapsed::new(wall_ns, cpu_ns);
         self.spent.push(elapsed);
         Ok(elapsed)
     }
-}
 
-impl Prepared for Ready {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        Self::check(self).map_err(failed)
-    }
-
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        Elapsed::sum(iterations, || self.once().map_err(failed))
-    }
-
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        Ok(transfer::figures(self.shape.bytes, &self.spent))
+    fn extra(&mut self) -> Result<Vec<Extra>, Failure> {
+        Ok(transfer::rates(self.shape.bytes, &self.spent))
     }
 }
 
-impl Drop for Ready {
+impl Drop for Copies {
     fn drop(&mut self) {
-        self.copier.line.delete(&Copier::path("source"));
+        self.line.delete(&Self::path("source"));
     }
 }

@@ -1,25 +1,30 @@
 //! The parameters of the suite's cases.
 
-use super::{GET, MEMORY, MULTIPART, PUT, PUT_CHUNKED, RANGE, SMALL};
-use crate::record::Params;
-use crate::subject::SubjectError;
-use crate::suite::s3::{SERVER, SINK};
+use crate::case::Case;
+use crate::subject::{Failure, unsupported};
 
 /// Operation of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
+    /// Stores an object.
     Put,
+    /// Stores an object in chunks with a trailing checksum.
     PutChunked,
+    /// Fetches an object.
     Get,
+    /// Fetches one byte of an object.
     Range,
+    /// Stores many short objects, one after the other.
     Small,
-    Memory,
+    /// Stores an object in parts, several at the same time.
     Multipart,
+    /// Not timed: the peak memory of a process that transfers objects.
+    Memory,
 }
 
 /// Kind of backend that stores the objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Backend {
+pub(super) enum Backend {
     Sink,
     Server,
 }
@@ -30,56 +35,39 @@ pub(super) struct Shape {
     pub(super) job: Job,
     pub(super) bytes: u64,
     pub(super) backend: Backend,
-    pub(super) count: u32,
+    pub(super) count: u64,
     pub(super) down: bool,
-    pub(super) streams: u32,
+    pub(super) streams: u64,
     /// Bytes of one part.
     pub(super) part: u64,
 }
 
-/// Bytes of the largest object.
-const MOST_BYTES: u64 = 5 << 30;
-/// Bytes of the smallest part that servers accept.
-const LEAST_PART: u64 = 5 << 20;
-
 impl Shape {
-    /// Reads exactly the parameters of the case. Fails if one is missing, unknown or out of range.
-    pub(super) fn new(case: &str, params: &Params) -> Result<Self, SubjectError> {
-        let (job, names): (_, &[&str]) = match case {
-            PUT => (Job::Put, &["bytes", "backend"]),
-            PUT_CHUNKED => (Job::PutChunked, &["bytes"]),
-            GET => (Job::Get, &["bytes", "backend"]),
-            RANGE => (Job::Range, &["bytes"]),
-            SMALL => (Job::Small, &["bytes", "count", "down", "streams"]),
-            MULTIPART => (Job::Multipart, &["bytes", "part", "streams", "down", "backend"]),
-            MEMORY => (Job::Memory, &["bytes", "down", "streams"]),
-            _ => return Err(SubjectError::Unsupported("there is no such case".into())),
+    pub(super) fn new(case: &Case) -> Result<Self, Failure> {
+        let job = match case.case.as_str() {
+            "put" => Job::Put,
+            "put_chunked" => Job::PutChunked,
+            "get" => Job::Get,
+            "range" => Job::Range,
+            "small" => Job::Small,
+            "multipart" => Job::Multipart,
+            "memory" => Job::Memory,
+            other => return Err(unsupported(format!("there is no case {other}"))),
         };
-        let unsupported = |why: String| SubjectError::Unsupported(why);
-        if params.keys().any(|name| !names.contains(&name.as_str())) {
-            return Err(unsupported("this case has no such parameter".into()));
-        }
-        let within = |name: &str, least: u64, most: u64, otherwise: u64| {
-            let wanted = names.contains(&name);
-            let given = params.get(name).copied().filter(|_| wanted);
-            match given.or((!wanted).then_some(otherwise)) {
-                Some(value) if (least..=most).contains(&value) => Ok(value),
-                _ => Err(unsupported(format!("{name} must be from {least} to {most}"))),
-            }
-        };
-        let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let backend = within("backend", SINK, SERVER, SINK)?;
+        let or = |name: &str, otherwise: u64| case.params.get(name).copied().unwrap_or(otherwise);
         Ok(Self {
             job,
-            bytes: within("bytes", 1, MOST_BYTES, 1)?,
-            backend: match backend {
-                SINK => Backend::Sink,
-                _ => Backend::Server,
-            },
-            count: small(within("count", 1, 100_000, 1)?),
-            down: within("down", 0, 1, 0)? == 1,
-            streams: small(within("streams", 1, 256, 1)?),
-            part: within("part", LEAST_PART, MOST_BYTES, LEAST_PART)?,
+            bytes: case.number("bytes")? as u64,
+            backend: if or("backend", 0) == 0 { Backend::Sink } else { Backend::Server },
+            count: or("count", 1),
+            down: or("down", 0) == 1,
+            streams: or("streams", 1),
+            part: or("part", 1),
         })
+    }
+
+    /// Returns true if objects are stored in the measured time.
+    pub(super) fn is_up(&self) -> bool {
+        !matches!(self.job, Job::Get | Job::Range)
     }
 }

@@ -2,25 +2,30 @@
 //! whole run.
 
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Instant;
 
 use endseal_crypto::random::OsRandom;
 use endseal_kms::Ring;
 use endseal_kms::ring::{Protection, RingFile};
 
-use super::buckets::make_buckets;
+use super::Way;
 use super::line::Line;
 use super::place::Files;
 use super::shape::Backend;
-use super::{Way, failed};
-use crate::program::{self, Role};
-use crate::s3::process::{self, Process};
-use crate::s3::{ACCESS_KEY, Failure, REGION, SECRET};
-use crate::subject::SubjectError;
+use crate::program;
+use crate::s3::client::{self, Connection};
+use crate::s3::process::{self, CpuClock, Process};
+use crate::s3::{ACCESS_KEY, DROP, KEEP, REGION, SECRET, signer};
+use crate::subject::{Failure, unsupported};
 
+/// Time limit until a server is ready.
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Program of the real S3 server.
 const SERVER: &str = "versitygw";
 /// Creation time of the key ring, in seconds since 1970. Its value has no effect.
@@ -38,54 +43,70 @@ pub(super) struct World {
 
 impl World {
     /// Returns the line that a subject's requests go through. Starts its processes if necessary.
-    pub(super) fn line(&mut self, way: Way, to: Backend) -> Result<Line, SubjectError> {
-        let backend = self.backend(to)?;
+    pub(super) fn line(&mut self, way: Way, to: Backend) -> Result<Line, Failure> {
         if way == Way::Direct {
-            return Ok(Line::new(backend, backend, None, to));
+            let backend = self.backend(to)?;
+            return self.line_of(way, to, backend, None);
         }
         if !self.proxies.get_mut(&(way, to)).is_some_and(Process::lives) {
             let process = self.start(way, to)?;
             self.proxies.insert((way, to), process);
         }
-        let process = self.proxies.get(&(way, to)).ok_or_else(|| failed("it is gone".into()))?;
-        Ok(Line::new(process.address, backend, Some(process.clock()), to))
+        let process = self.proxies.get(&(way, to)).ok_or("it is gone")?;
+        let (entry, clock) = (process.address, process.clock());
+        self.line_of(way, to, entry, Some(clock))
+    }
+
+    /// Returns the line through a process at that address.
+    pub(super) fn line_of(
+        &mut self,
+        way: Way,
+        to: Backend,
+        entry: SocketAddr,
+        clock: Option<CpuClock>,
+    ) -> Result<Line, Failure> {
+        Ok(Line::new(entry, self.backend(to)?, clock, to, way == Way::Endseal))
     }
 
     /// Starts a new process of the same kind, which has done nothing yet.
-    pub(super) fn start(&mut self, way: Way, to: Backend) -> Result<Process, SubjectError> {
+    pub(super) fn start(&mut self, way: Way, to: Backend) -> Result<Process, Failure> {
         let backend = self.backend(to)?;
-        let command = match way {
-            Way::Endseal => self.proxy(backend),
-            Way::PassThrough => Role::PassThrough(backend).command(),
-            Way::SeedCtr => Role::SeedCtr(backend).command(),
-            Way::Direct => Err("it has no process".into()),
+        let mut command = match way {
+            Way::Endseal => return Process::announced(self.proxy(backend)?),
+            Way::PassThrough => program::role("pass-through")?,
+            Way::SeedCtr => program::role("seed-ctr")?,
+            Way::Direct => return Err("it has no process".into()),
         };
-        command.and_then(Process::announced).map_err(failed)
+        command.arg(backend.to_string());
+        Process::announced(command)
     }
 
     /// Returns the address of a backend, after starting it if necessary.
-    pub(super) fn backend(&mut self, which: Backend) -> Result<SocketAddr, SubjectError> {
+    pub(super) fn backend(&mut self, which: Backend) -> Result<SocketAddr, Failure> {
         if let Some(backend) = self.backends.get_mut(&which)
             && backend.lives()
         {
             return Ok(backend.address);
         }
         let process = match which {
-            Backend::Sink => Role::Sink.command().and_then(Process::announced).map_err(failed)?,
-            Backend::Server => self.server(&installed(SERVER)?).map_err(failed)?,
+            Backend::Sink => Process::announced(program::role("sink")?)?,
+            Backend::Server => self.server()?,
         };
         let address = process.address;
         self.backends.insert(which, process);
         Ok(address)
     }
 
-    fn server(&mut self, program: &std::path::Path) -> Result<Process, Failure> {
+    fn server(&mut self) -> Result<Process, Failure> {
+        let missing =
+            || unsupported(format!("{SERVER} is not installed: tests/s3/install.sh {SERVER}"));
+        let program = program::find(SERVER).ok_or_else(missing)?;
         let [data, accounts] = [self.folder()?.at("data"), self.folder()?.at("accounts")];
         for folder in [&data, &accounts] {
             fs::create_dir_all(folder)?;
         }
         let address = process::free_address()?;
-        let mut command = program::command_of(program)?;
+        let mut command = program::command_of(&program)?;
         command.args(["--port", &address.to_string(), "--region", REGION, "--quiet"]);
         command.args(["--keep-alive", "--iam-dir"]).arg(accounts).arg("posix").arg(data);
         command.env("ROOT_ACCESS_KEY", ACCESS_KEY).env("ROOT_SECRET_KEY", SECRET);
@@ -104,7 +125,9 @@ impl World {
         }
         // Written again before each start; a running proxy has read its own.
         fs::write(&config, configuration(&ring, backend)?)?;
-        program::proxy(&config)
+        let mut command = program::endseal()?;
+        command.args(["s3", "serve", "--config"]).arg(config);
+        Ok(command)
     }
 
     fn folder(&mut self) -> Result<&Files, Failure> {
@@ -115,15 +138,28 @@ impl World {
     }
 }
 
-fn installed(name: &str) -> Result<PathBuf, SubjectError> {
-    program::find(name).ok_or_else(|| {
-        let why = format!("{name} is not installed: tests/s3/install.sh {name}");
-        SubjectError::Unsupported(why)
-    })
+/// Creates the buckets of the suite, and retries until the server is ready.
+fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
+    let start = Instant::now();
+    for bucket in [KEEP, DROP] {
+        let head = client::head(&signer(), server, "PUT", &format!("/{bucket}"), &[])?;
+        loop {
+            let (status, _, body) = Connection::open(server)?.ask(&head, &[])?;
+            match status {
+                200..300 => break,
+                // The server listens before it is ready.
+                503 if start.elapsed() < TIMEOUT => sleep(Duration::from_millis(50)),
+                _ => {
+                    let why = String::from_utf8_lossy(&body).into_owned();
+                    return Err(format!("a bucket was not made: {status} {why}").into());
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
-fn configuration(ring: &std::path::Path, backend: SocketAddr) -> Result<String, Failure> {
-    let ring = PathBuf::from(ring);
+fn configuration(ring: &Path, backend: SocketAddr) -> Result<String, Failure> {
     let ring = ring.to_str().ok_or("the folder of temporary files has a name that is no text")?;
     Ok(format!(
         "listen = \"127.0.0.1:0\"\n\

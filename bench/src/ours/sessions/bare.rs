@@ -9,11 +9,11 @@ use endseal_session::olm::OlmRatchet;
 use endseal_session::{Message, Ratchet as _, RatchetBody};
 use endseal_store::{OpenOptions, ReadTransaction, Store, Unlock};
 
-use super::folder::{self, Failure, Log};
+use super::folder::{self, Log};
 use super::shape::{self, Shape};
 use super::world::{Delivered, Names, World};
 use crate::clock::{self, Elapsed};
-use crate::subject::{Checked, Prepared, SubjectError};
+use crate::subject::{Checked, Failure, Prepared};
 
 /// Row of a store that holds the device of groups (docs/spec/session.md, "In the store").
 const DEVICE: u32 = 2;
@@ -30,7 +30,7 @@ pub(super) struct Ready {
 }
 
 /// State of a conversation that was read out of a store.
-pub(in crate::ours) enum State {
+enum State {
     Pairwise(OlmRatchet),
     Mls(Box<Group>),
 }
@@ -40,24 +40,6 @@ impl Ready {
         let states = states(&world)?;
         let log = Log::new(&world.folder.at("log"))?;
         Ok(Self { world, log, states, next: 0 })
-    }
-
-    fn once(&mut self) -> Result<Elapsed, Failure> {
-        let shape = self.world.shape;
-        let backlog = &self.world.backlogs[self.next % self.world.backlogs.len()];
-        self.next += 1;
-        let mut states: Vec<State> = self.states.iter().map(State::fork).collect();
-        let by_conversation = sorted(&shape, &backlog.messages);
-        let (mut opened, mut synchronised) = (0, Ok(()));
-        let spent = clock::time_threads(|| {
-            opened = open_all(&mut states, &by_conversation, shape.threads);
-            synchronised = self.log.append();
-        });
-        synchronised?;
-        if opened != backlog.messages.len() {
-            return Err(format!("{opened} of {} came out", backlog.messages.len()).into());
-        }
-        Ok(spent)
     }
 }
 
@@ -86,10 +68,7 @@ fn states(world: &World) -> Result<Vec<State>, Failure> {
 }
 
 /// Reads the states of pairwise sessions out of a store.
-pub(in crate::ours) fn pairwise(
-    transaction: &ReadTransaction<'_>,
-    with: &[Address],
-) -> Result<Vec<State>, Failure> {
+fn pairwise(transaction: &ReadTransaction<'_>, with: &[Address]) -> Result<Vec<State>, Failure> {
     let state = |address: &Address| -> Result<State, Failure> {
         let known = transaction
             .find_address(address.identity.as_bytes(), address.device.number())?
@@ -112,11 +91,7 @@ fn sorted<'a>(shape: &Shape, messages: &'a [Delivered]) -> Vec<Vec<&'a [u8]>> {
 }
 
 /// Opens all messages and returns their number. Conversations are distributed over the threads.
-pub(in crate::ours) fn open_all(
-    states: &mut [State],
-    messages: &[Vec<&[u8]>],
-    threads: usize,
-) -> usize {
+fn open_all(states: &mut [State], messages: &[Vec<&[u8]>], threads: usize) -> usize {
     let mut work: Vec<_> = states.iter_mut().zip(messages).collect();
     let share = work.len().div_ceil(threads);
     if share == work.len() {
@@ -170,7 +145,7 @@ impl State {
 }
 
 impl Prepared for Ready {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
+    fn check(&mut self) -> Result<Checked, Failure> {
         let shape = self.world.shape;
         let backlog = &self.world.backlogs[0];
         let middle = backlog.messages.len() / 2;
@@ -188,8 +163,22 @@ impl Prepared for Ready {
         })
     }
 
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        Ok(Elapsed::sum(iterations, || self.once())?)
+    fn once(&mut self) -> Result<Elapsed, Failure> {
+        let shape = self.world.shape;
+        let backlog = &self.world.backlogs[self.next % self.world.backlogs.len()];
+        self.next += 1;
+        let mut states: Vec<State> = self.states.iter().map(State::fork).collect();
+        let by_conversation = sorted(&shape, &backlog.messages);
+        let (mut opened, mut synchronised) = (0, Ok(()));
+        let spent = clock::time_threads(|| {
+            opened = open_all(&mut states, &by_conversation, shape.threads);
+            synchronised = self.log.append();
+        });
+        synchronised?;
+        if opened != backlog.messages.len() {
+            return Err(format!("{opened} of {} came out", backlog.messages.len()).into());
+        }
+        Ok(spent)
     }
 
     fn threads(&self) -> usize {

@@ -10,13 +10,13 @@ use std::process::Stdio;
 use endseal_session::{Engine, MAX_MESSAGE_LEN};
 use endseal_store::{OpenOptions, Store, Unlock};
 
-use super::folder::{self, Failure};
+use super::folder;
 use super::shape::Shape;
 use super::world::{Delivered, Names, World, all_delivered};
-use crate::ours::less;
+use crate::case::{self, Case};
 use crate::program;
-use crate::record::Params;
-use crate::subject::Extra;
+use crate::s3::process;
+use crate::subject::{Extra, Failure};
 
 /// Number of processes that are measured.
 const PROCESSES: usize = 5;
@@ -31,7 +31,7 @@ pub(super) fn memory(world: &World) -> Result<Vec<Extra>, Failure> {
     let mut samples = Vec::new();
     for _ in 0..PROCESSES {
         folder::put_back(&world.pristine(), &place)?;
-        let output = program::drain()?
+        let output = program::role("drain")?
             .args([&place, &backlog])
             .args(world.shape.arguments())
             .stdin(Stdio::null())
@@ -41,7 +41,7 @@ pub(super) fn memory(world: &World) -> Result<Vec<Extra>, Failure> {
         let grown = text.strip_prefix("rss_growth ").ok_or("the process reported no memory")?;
         samples.push(grown.trim().parse()?);
     }
-    Ok(vec![less("rss_growth", "B", samples)])
+    Ok(vec![Extra::less("rss_growth", "B", samples)])
 }
 
 /// Opens the backlog that `arguments` name and returns the memory that it took: "rss_growth", in
@@ -50,11 +50,12 @@ pub(super) fn memory(world: &World) -> Result<Vec<Extra>, Failure> {
 /// # Errors
 /// Fails if the arguments are wrong, if the backlog cannot be opened, or if the system is not
 /// Linux.
-pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Error + Send + Sync>> {
+pub(crate) fn serve(arguments: &[OsString]) -> Result<String, Failure> {
     let [place, backlog, shape @ ..] = arguments else {
         return Err("a store and a backlog".into());
     };
-    let shape = Shape::new(&parameters(shape)?)?;
+    let params = case::parameters(shape.iter().filter_map(|it| it.to_str()))?;
+    let shape = Shape::new(&Case { params, ..Case::default() })?;
     let messages = read_all(Path::new(backlog))?;
     if messages.iter().any(|it| it.conversation >= shape.conversations) {
         return Err("the backlog is of another shape".into());
@@ -66,30 +67,11 @@ pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Erro
     let mut receiver: Engine = Engine::open(store)?;
     // Resets the peak where the process may; otherwise the result is slightly larger.
     let _ = fs::write("/proc/self/clear_refs", "5");
-    let before = status("VmHWM:")?;
+    let before = process::memory(std::process::id(), "VmHWM:")?;
     let report = receiver.decrypt_batch(&envelopes, &options)?;
-    let peak = status("VmHWM:")?;
+    let peak = process::memory(std::process::id(), "VmHWM:")?;
     all_delivered(&report, messages.len())?;
     Ok(format!("rss_growth {}\n", peak.saturating_sub(before)))
-}
-
-fn parameters(arguments: &[OsString]) -> Result<Params, Failure> {
-    let mut params = Params::new();
-    for one in arguments {
-        let text = one.to_str().ok_or("a parameter is no text")?;
-        let (name, value) = text.split_once('=').ok_or("a parameter has no value")?;
-        params.insert(name.into(), value.parse()?);
-    }
-    Ok(params)
-}
-
-/// Reads a line of `/proc/self/status`, in bytes.
-fn status(name: &str) -> Result<u64, Failure> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
-    let kib: u64 =
-        line.ok_or("the kernel does not report it")?.trim().trim_end_matches(" kB").parse()?;
-    Ok(kib * 1024)
 }
 
 /// Encodes messages: for each, conversation and length as 32-bit numbers, id, and body.

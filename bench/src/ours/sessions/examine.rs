@@ -2,11 +2,9 @@
 
 use endseal_session::{EngineError, Outcome};
 
-use super::folder::{self, Failure};
+use super::folder;
 use super::world::{Names, World, all_delivered};
-use crate::ours::less;
-use crate::record::Better;
-use crate::subject::{Checked, Extra};
+use crate::subject::{Checked, Extra, Failure};
 
 /// Distance from the end of the byte whose bit is changed.
 const TAMPERED_FROM_END: usize = 16;
@@ -42,7 +40,7 @@ fn plainly(world: &World) -> Result<(bool, Vec<Extra>), Failure> {
     all_delivered(&report, envelopes.len())?;
     let mut figures = Vec::new();
     if let (Some(before), Some(after)) = (before, after) {
-        figures.push(less("bytes_written", "B", vec![(after - before) as f64]));
+        figures.push(Extra::less("bytes_written", "B", vec![(after - before) as f64]));
     }
     let page = receiver.inbox().page(0, usize::MAX >> 1)?;
     let same = page.len() == backlog.contents.len()
@@ -99,5 +97,5 @@ fn recovered(world: &World) -> Result<Extra, Failure> {
     let same = page.iter().zip(&backlog.contents);
     let same = same.filter(|(row, content)| row.plaintext[..] == content[..]).count();
     let share = kept.min(same) as f64 / first.len() as f64;
-    Ok(Extra { metric: "recovered", unit: "%", better: Better::More, samples: vec![100.0 * share] })
+    Ok(Extra::more("recovered", "%", vec![100.0 * share]))
 }

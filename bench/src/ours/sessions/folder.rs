@@ -1,12 +1,8 @@
 //! Directories of stores: on the disk of temporary files, restored before each iteration.
 
-use core::error::Error;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
-
-/// Error of the cases, for people.
-pub(in crate::ours) type Failure = Box<dyn Error + Send + Sync>;
 
 /// Copies `from` over `to` and fsyncs it: otherwise the first fsync that is timed would write it.
 pub(in crate::ours) fn put_back(from: &Path, to: &Path) -> io::Result<()> {

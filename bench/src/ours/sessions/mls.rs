@@ -9,8 +9,8 @@ use endseal_keyring::device::{Certificate, DeviceKeys};
 use endseal_session::group::{Group, GroupDevice, GroupKey, Suite};
 use endseal_session::{Engine, Message};
 
-use super::folder::Failure;
 use super::people::{FIRST, NOW, Sender};
+use crate::subject::Failure;
 
 const NOW_SINCE_1970: Duration = Duration::from_millis(NOW);
 

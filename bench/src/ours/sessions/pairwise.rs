@@ -8,8 +8,8 @@ use endseal_session::{
     Binding, Engine, Envelope, Message, PairwiseAccount as _, PlaintextHead, Ratchet, RatchetBody,
 };
 
-use super::folder::Failure;
 use super::people::{FIRST, NOW, Sender, address, sender};
+use crate::subject::Failure;
 
 /// A session in which one message has been sent in each direction.
 struct Person(OlmRatchet);

@@ -3,7 +3,7 @@
 use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
 use endseal_keyring::device::{Address, DeviceId};
 
-use super::folder::Failure;
+use crate::subject::Failure;
 
 /// Number of the receiver's identity; the senders' numbers follow.
 pub(super) const RECEIVER: u8 = 1;

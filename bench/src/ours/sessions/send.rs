@@ -3,11 +3,9 @@
 use core::ops::ControlFlow;
 use std::time::Instant;
 
-use super::folder::Failure;
 use super::world::{Names, World, all_delivered};
-use crate::ours::less;
-use crate::subject::Extra;
-use crate::subject::SubjectError;
+use crate::stats::quantile;
+use crate::subject::{Extra, Failure, unsupported};
 
 /// Number of backlogs that are opened. With one message for each chunk these are enough samples for
 /// the 99th percentile.
@@ -15,26 +13,22 @@ const DRAINS: usize = 12;
 
 /// Sends a message after each chunk. `send` is the time of the call. `wait` is the time from the
 /// end of the previous call, which a caller waits that asks just after the next chunk has started.
-pub(super) fn latencies(world: &World) -> Result<Vec<Extra>, SubjectError> {
+pub(super) fn latencies(world: &World) -> Result<Vec<Extra>, Failure> {
     let Names::People(people) = Names::new(&world.shape) else {
-        return Err(SubjectError::Unsupported("it is measured between two devices".into()));
+        return Err(unsupported("it is measured between two devices"));
     };
     let (mut sends, mut waits) = (Vec::new(), Vec::new());
     for _ in 0..DRAINS {
         drain(world, &people, &mut sends, &mut waits)?;
     }
-    for samples in [&mut sends, &mut waits] {
-        samples.sort_by(f64::total_cmp);
-    }
-    let at = |samples: &[f64], percent: usize| {
-        let last = samples.len().saturating_sub(1);
-        vec![samples.get((samples.len() * percent / 100).min(last)).copied().unwrap_or_default()]
+    let figure = |metric, samples: &[f64], share| {
+        Extra::less(metric, "ns", quantile(samples, share).into_iter().collect())
     };
     Ok(vec![
-        less("send_p50", "ns", at(&sends, 50)),
-        less("send_p99", "ns", at(&sends, 99)),
-        less("wait_p50", "ns", at(&waits, 50)),
-        less("wait_p99", "ns", at(&waits, 99)),
+        figure("send_p50", &sends, 0.50),
+        figure("send_p99", &sends, 0.99),
+        figure("wait_p50", &waits, 0.50),
+        figure("wait_p99", &waits, 0.99),
     ])
 }
 

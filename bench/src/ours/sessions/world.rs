@@ -8,12 +8,13 @@ use endseal_keyring::device::{Address, DeviceId};
 use endseal_session::{BatchReport, Engine, Envelope, NewDevice, Outcome};
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
-use super::folder::{self, Failure};
+use super::folder;
 use super::people::{NOW, RECEIVER, Sender, address, identity};
 use super::shape::{self, Shape};
 use super::{mls, pairwise};
 use crate::clock::{self, Elapsed};
 use crate::scratch::Folder;
+use crate::subject::Failure;
 
 /// Bytes of a message's plaintext.
 const CONTENT_BYTES: usize = 100;

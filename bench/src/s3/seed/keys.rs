@@ -9,7 +9,7 @@ use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::hmac::{Context, HMAC_SHA256, Key};
 use aws_lc_rs::iv::FixedLength;
 
-use crate::s3::Failure;
+use crate::subject::Failure;
 
 const TAG_LEN: usize = 16;
 

@@ -10,11 +10,10 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::task::JoinSet;
 
-use super::get::Body;
 use super::keys::ContentKey;
-use super::{AT_ONCE, COUNTER_HEADER, KEY_HEADER, PART, SEGMENT, Seed, success};
-use crate::s3::Failure;
-use crate::s3::http::{Pieces, collect, element, next, status};
+use super::{AT_ONCE, Body, COUNTER_HEADER, KEY_HEADER, PART, SEGMENT, Seed, Segments, success};
+use crate::s3::http::{Pieces, collect, element, status};
+use crate::subject::Failure;
 
 pub(super) async fn put(
     proxy: &Arc<Seed>,
@@ -45,7 +44,7 @@ async fn in_parts(
     path: &str,
     headers: HeaderMap,
     key: &ContentKey,
-    mut body: Incoming,
+    body: Incoming,
 ) -> Result<Option<HeaderValue>, Failure> {
     let (mut encryptor, counter) = key.encryptor()?;
     let mut headers = headers;
@@ -58,29 +57,15 @@ async fn in_parts(
     let id = element(&started, "UploadId").ok_or("the backend returned no upload id")?.to_owned();
     let mut hmac = key.hmac();
     let mut parts = Parts::new(Arc::clone(proxy), path, &id);
+    let mut segments = Segments::new(body);
     let mut segment = Vec::with_capacity(SEGMENT);
-    loop {
-        let piece = next(&mut body).await.transpose()?;
-        let is_last = piece.is_none();
-        let mut piece = piece.unwrap_or_default();
-        while !piece.is_empty() || (is_last && !segment.is_empty()) {
-            let now = piece.split_to(piece.len().min(SEGMENT - segment.len()));
-            segment.extend_from_slice(&now);
-            if segment.len() < SEGMENT && !is_last {
-                break;
-            }
-            // The stream cipher's interface asks for a buffer that is one block longer than the
-            // input.
-            let mut encrypted = vec![0; segment.len() + 15];
-            let len = encryptor.update(&segment, &mut encrypted)?.written().len();
-            encrypted.truncate(len);
-            hmac.update(&encrypted);
-            parts.add(encrypted.into()).await?;
-            segment.clear();
-        }
-        if is_last {
-            break;
-        }
+    while segments.next(&mut segment).await? {
+        // The stream cipher's interface asks for a buffer that is one block longer than the input.
+        let mut encrypted = vec![0; segment.len() + 15];
+        let len = encryptor.update(&segment, &mut encrypted)?.written().len();
+        encrypted.truncate(len);
+        hmac.update(&encrypted);
+        parts.add(encrypted.into()).await?;
     }
     let tag = parts.finish().await?;
     let digest = hmac.sign();

@@ -6,18 +6,18 @@ use endseal_nostr::policy::{Action, Effect, Pattern, Rule, Verdict, charge, deci
 
 use super::Flow;
 use crate::ours::nostr::event::CREATED_AT;
-use crate::ours::nostr::{failed, random};
-use crate::subject::SubjectError;
+use crate::ours::nostr::random;
+use crate::subject::Failure;
 
 /// Number of rules of the app. One of them allows text notes.
 const RULES: u32 = 16;
 const OTHERS: [&str; 4] = ["nip44_encrypt", "nip44_decrypt", "sign:7", "sign:30000-39999"];
 
 /// Returns the rules. The last one decides.
-pub(super) fn rules() -> Result<Vec<Rule>, SubjectError> {
+pub(super) fn rules() -> Result<Vec<Rule>, Failure> {
     let others = OTHERS.iter().copied().cycle().take(RULES as usize - 1);
     let rule = |(number, text)| {
-        let pattern = Pattern::parse(text).map_err(failed)?;
+        let pattern = Pattern::parse(text)?;
         Ok(pattern.rule(Effect::Allow, number, CREATED_AT))
     };
     (1..).zip(others.chain(["sign:1"])).map(rule).collect()
@@ -25,30 +25,30 @@ pub(super) fn rules() -> Result<Vec<Rule>, SubjectError> {
 
 impl Flow {
     /// Answers the request in the buffer by the rules. Returns the length of the response.
-    pub(super) fn decided(&mut self) -> Result<usize, SubjectError> {
+    pub(super) fn decided(&mut self) -> Result<usize, Failure> {
         let Self { key, conversations, rules, buffer, plaintext, payload, response, .. } = self;
-        let verified = Incoming::read(buffer).map_err(failed)?.verify().map_err(failed)?;
+        let verified = Incoming::read(buffer)?.verify()?;
         let client = *verified.author();
         let with = conversations.get_or_insert_with(key.public_key(), &client, || {
             Conversation::new(key.secret_key(), &client)
         });
-        let request = verified.open(with).map_err(failed)?.request().map_err(failed)?;
-        let call = request.call().map_err(failed)?;
-        let action = Action::of(&call).map_err(failed)?.ok_or_else(|| failed("no action"))?;
+        let request = verified.open(with)?.request()?;
+        let call = request.call()?;
+        let action = Action::of(&call)?.ok_or("no action")?;
         let decision = decide(rules, &action, CREATED_AT);
         let rule = rules.iter_mut().find(|rule| Some(rule.number) == decision.rule);
         let Some(rule) = rule.filter(|_| decision.verdict == Verdict::Allow) else {
-            return Err(failed("it was refused"));
+            return Err("it was refused".into());
         };
         charge(rule, CREATED_AT);
         let aux = aux(key.secret_key(), &request.digest());
         // Signing does not need the user's own conversations.
         let mut own = Cache::<1>::new();
-        let outcome = execute(&call, key, &mut own, &aux, &random()?, payload).map_err(failed)?;
+        let outcome = execute(&call, key, &mut own, &aux, &random()?, payload)?;
         let keys =
             ResponseKeys { transport: key, client: &client, encryption: Encryption::Nip44(with) };
         let stamp = Stamp { created_at: CREATED_AT, nonce: random()?, aux };
         let event = respond(&outcome.answer(), request.id, &keys, &stamp, plaintext, response);
-        Ok(event.map_err(failed)?.len())
+        Ok(event?.len())
     }
 }
