@@ -6,11 +6,21 @@ use endseal_keyring::device::{Certificate, PrekeyBundle, PrekeyKind};
 
 use super::Rules;
 use crate::command::{Publication, refused};
-use crate::store::StorageError;
+use crate::store::{DeviceState, StorageError};
+
+/// Microseconds between two notes of a device's visits: not each one writes.
+const NOTE_VISITS: u64 = 3_600_000_000;
 
 impl Rules<'_> {
-    /// Says what there is of a node.
+    /// Says what there is of a node, and notes its visit.
     pub(crate) fn hello(&mut self, peer: &PeerId) -> Result<Answer, StorageError> {
+        let now = self.context.now;
+        let is_due = |state: &DeviceState| now.abs_diff(state.visited) >= NOTE_VISITS;
+        if self.registered(peer)?.is_ok_and(|device| is_due(&device.state))
+            && let Some(device) = self.change(peer)?
+        {
+            device.state.visited = now;
+        }
         let state = match self.registered(peer)? {
             Ok(device) => device.state.clone(),
             Err(code) => return Ok(Answer::Refused(refused(code))),

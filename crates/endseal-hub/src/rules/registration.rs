@@ -105,6 +105,7 @@ impl Rules<'_> {
             acknowledged: 0,
             published: 0,
             dropped: 0,
+            visited: self.context.now,
         };
         let shares = left.map(|left| left.shares).unwrap_or_default();
         self.changed.insert(*peer, Device { state, shares });

@@ -78,6 +78,7 @@ pub(super) const TABLES: [Table; 12] = [
             ("acknowledged", Number),
             ("published", Number),
             ("dropped", Number),
+            ("visited", Number),
         ],
     },
     Table {

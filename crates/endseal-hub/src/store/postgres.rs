@@ -223,7 +223,7 @@ fn runtime() -> Result<Runtime, StorageError> {
 macro_rules! device_columns {
     () => {
         "SELECT id, peer, identity, certificate, revoked, seen, last, gap_count, gap_position,
-            frames, bytes, acknowledged, published, dropped, pending, invitation"
+            frames, bytes, acknowledged, published, dropped, pending, invitation, visited"
     };
 }
 use device_columns;
@@ -254,6 +254,7 @@ fn device(row: &Row) -> Result<DeviceState, StorageError> {
         dropped: unsigned(row, 13)?,
         is_pending: unsigned(row, 14)? != 0,
         invitation: column(row, 15)?,
+        visited: unsigned(row, 16)?,
     })
 }
 

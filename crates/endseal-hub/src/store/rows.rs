@@ -42,6 +42,8 @@ pub struct DeviceState {
     pub published: u64,
     /// Frames of the device that were deleted before their receivers acknowledged them.
     pub dropped: u64,
+    /// The time of its last visit, to the hour.
+    pub visited: u64,
 }
 
 /// The number of a group in a store.

@@ -8,7 +8,7 @@ CREATE TABLE device (id INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, identity
     certificate BLOB NOT NULL, invitation TEXT NOT NULL, revoked INTEGER NOT NULL, pending INTEGER NOT NULL, seen BLOB,
     last INTEGER NOT NULL, gap_count INTEGER NOT NULL, gap_position INTEGER NOT NULL, frames INTEGER NOT NULL,
     bytes INTEGER NOT NULL, acknowledged INTEGER NOT NULL, published INTEGER NOT NULL,
-    dropped INTEGER NOT NULL);
+    dropped INTEGER NOT NULL, visited INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX device_of ON device (identity);
 CREATE INDEX device_revoked ON device (id) WHERE revoked <> 0;
 -- What a person has waiting in a mailbox. There is no row if nothing waits.

@@ -151,7 +151,8 @@ fn bytes<const N: usize>(row: &Row<'_>, at: usize) -> Result<[u8; N], rusqlite::
 
 /// Columns of a device, as [`device`] reads them.
 const DEVICE: &str = "SELECT id, peer, identity, certificate, revoked, seen, last, gap_count,
-    gap_position, frames, bytes, acknowledged, published, dropped, pending, invitation";
+    gap_position, frames, bytes, acknowledged, published, dropped, pending, invitation,
+    visited";
 
 fn device(row: &Row<'_>) -> Result<DeviceState, rusqlite::Error> {
     let seen: Option<Vec<u8>> = row.get(5)?;
@@ -178,6 +179,7 @@ fn device(row: &Row<'_>) -> Result<DeviceState, rusqlite::Error> {
         dropped: unsigned(row, 13)?,
         is_pending: row.get(14)?,
         invitation: row.get(15)?,
+        visited: unsigned(row, 16)?,
     })
 }
 

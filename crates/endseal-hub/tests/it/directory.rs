@@ -416,3 +416,26 @@ async fn bundles_that_the_device_did_not_sign_are_refused() {
     let answer = bob.ask(Request::Publish(Publish { bundles, ..Publish::default() })).await;
     assert_eq!(code(&answer), Some(Code::CERTIFICATE));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_visit_of_a_device_is_noted() {
+    let world = World::new();
+    let alice = world.registered().await;
+    let state = || world.in_store(|store| store.devices()).unwrap().remove(0);
+    assert!(state().visited > 1_700_000_000_000_000);
+    // Two hours later: the registration was the last visit.
+    let earlier = state().visited - 7_200_000_000;
+    world.transact(|transaction| {
+        let mut device = transaction.mailboxes(&[alice.peer])?.remove(0).state;
+        device.visited = earlier;
+        transaction.update_device(&device)
+    });
+    assert_eq!(state().visited, earlier);
+    let answer = alice.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await;
+    assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+    let visited = state().visited;
+    assert!(visited > earlier);
+    // Visits of one hour are noted once.
+    alice.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await;
+    assert_eq!(state().visited, visited);
+}

@@ -11,6 +11,7 @@ use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
+use crate::time;
 
 /// List who has joined, with their devices and what waits for each
 #[derive(clap::Args, Debug)]
@@ -45,9 +46,10 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             (false, true) => "pending",
             (false, false) => "registered",
         };
+        let visited = time::local(device.visited / 1_000);
         let _ = writeln!(
             text,
-            "  device {number}  {state}  {} waiting, {} bytes  {peer}",
+            "  device {number}  {state}  {} waiting, {} bytes  last visit {visited}  {peer}",
             device.frames, device.bytes
         );
         list.push(json::object([
@@ -58,6 +60,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             ("state", state.into()),
             ("waiting", device.frames.into()),
             ("bytes", device.bytes.into()),
+            ("visited", time::rfc3339(device.visited / 1_000).into()),
         ]));
     }
     Ok(Outcome::new(text, json::object([("devices", Value::Array(list))])))

@@ -8,7 +8,8 @@ CREATE TABLE device (id bigint PRIMARY KEY, peer bytea NOT NULL UNIQUE, identity
     certificate bytea NOT NULL, invitation text NOT NULL, revoked bigint NOT NULL,
     pending bigint NOT NULL, seen bytea, last bigint NOT NULL, gap_count bigint NOT NULL,
     gap_position bigint NOT NULL, frames bigint NOT NULL, bytes bigint NOT NULL,
-    acknowledged bigint NOT NULL, published bigint NOT NULL, dropped bigint NOT NULL);
+    acknowledged bigint NOT NULL, published bigint NOT NULL, dropped bigint NOT NULL,
+    visited bigint NOT NULL DEFAULT 0);
 CREATE INDEX device_of ON device (identity);
 -- Columns that each frame changes are in no index: such a change would be one of all indexes.
 CREATE INDEX device_revoked ON device (id) WHERE revoked <> 0;

@@ -159,12 +159,13 @@ async fn write_devices(link: &mut Link, devices: &[DeviceState]) -> Result<(), S
         invitation = it.invitation, revoked = greatest(device.revoked, it.revoked),
         pending = it.pending, seen = it.seen, last = it.last, gap_count = it.gap_count,
         gap_position = it.gap_position, frames = it.frames, bytes = it.bytes,
-        acknowledged = it.acknowledged, published = it.published, dropped = it.dropped
+        acknowledged = it.acknowledged, published = it.published, dropped = it.dropped,
+        visited = it.visited
         FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::text[], $5::bigint[], $6::bigint[],
             $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[],
-            $13::bigint[], $14::bigint[], $15::bigint[])
+            $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[])
         AS it (id, identity, certificate, invitation, revoked, pending, seen, last, gap_count,
-            gap_position, frames, bytes, acknowledged, published, dropped)
+            gap_position, frames, bytes, acknowledged, published, dropped, visited)
         WHERE device.id = it.id";
     let numbers = |of: fn(&DeviceState) -> u64| -> Vec<i64> {
         devices.iter().map(|device| signed(of(device))).collect()
@@ -181,8 +182,8 @@ async fn write_devices(link: &mut Link, devices: &[DeviceState]) -> Result<(), S
         (numbers(|it| it.last), numbers(|it| it.gap.0), numbers(|it| it.gap.1));
     let (frames, length) = (numbers(|it| it.frames), numbers(|it| it.bytes));
     let (acknowledged, published) = (numbers(|it| it.acknowledged), numbers(|it| it.published));
-    let dropped = numbers(|it| it.dropped);
-    let parameters: [&(dyn ToSql + Sync); 15] = [
+    let (dropped, visited) = (numbers(|it| it.dropped), numbers(|it| it.visited));
+    let parameters: [&(dyn ToSql + Sync); 16] = [
         &rows,
         &identities,
         &certificates,
@@ -198,6 +199,7 @@ async fn write_devices(link: &mut Link, devices: &[DeviceState]) -> Result<(), S
         &acknowledged,
         &published,
         &dropped,
+        &visited,
     ];
     link.execute(sql, &parameters).await?;
     Ok(())

@@ -288,7 +288,7 @@ impl HubTransaction for SqliteTransaction<'_> {
         let sql = "UPDATE device SET identity = ?, certificate = ?, invitation = ?,
             revoked = revoked OR ?, pending = ?, seen = ?, last = ?,
             gap_count = ?, gap_position = ?, frames = ?, bytes = ?, acknowledged = ?, published = ?,
-            dropped = ? WHERE id = ?";
+            dropped = ?, visited = ? WHERE id = ?";
         let seen = device.window.to_bytes();
         let mut statement = self.0.prepare_cached(sql)?;
         statement.execute(params![
@@ -306,6 +306,7 @@ impl HubTransaction for SqliteTransaction<'_> {
             signed(device.acknowledged),
             signed(device.published),
             signed(device.dropped),
+            signed(device.visited),
             device.row.0,
         ])?;
         Ok(())
