@@ -5,6 +5,7 @@ mod error;
 mod file;
 
 use core::net::SocketAddr;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 
@@ -88,7 +89,18 @@ pub struct Backend {
     /// True if the backend accepts checksum trailers of uploads, as all but old servers do. They
     /// ensure that a truncated body is never stored.
     pub trailers: bool,
+    /// Number of parts of one large upload that are sent at the same time. With 1, an upload is one
+    /// request.
+    pub parts_at_once: usize,
+    /// Size of these parts in bytes. Uploads of more than four parts are sent in parts.
+    pub part_size: usize,
 }
+
+/// Sizes of parts that are allowed: S3's minimum, and what fits into memory several times.
+pub(crate) const PART_SIZES: RangeInclusive<usize> = 5 << 20..=1 << 30;
+
+/// Maximum number of parts that are sent at the same time.
+pub(crate) const MAX_PARTS_AT_ONCE: usize = 64;
 
 impl Backend {
     /// Creates the configuration of a server in the region `us-east-1`.
@@ -103,6 +115,8 @@ impl Backend {
             credentials: None,
             ca_file: None,
             trailers: true,
+            parts_at_once: 1,
+            part_size: 16 << 20,
         }
     }
 
@@ -228,6 +242,10 @@ pub struct Limits {
     /// Timeout for the first byte of the backend's response.
     #[serde(deserialize_with = "seconds")]
     pub backend_timeout: Duration,
+    /// Maximum amount of memory, in bytes, that the parts of all uploads take that are sent in
+    /// parts.
+    #[serde(deserialize_with = "count")]
+    pub part_memory: usize,
     /// Maximum number of keys that are read from the backend for one page of a list in a bucket
     /// with encrypted names.
     #[serde(deserialize_with = "count")]
@@ -248,6 +266,7 @@ impl Default for Limits {
             idle_timeout: Duration::from_secs(60),
             min_rate: 1_024,
             backend_timeout: Duration::from_secs(300),
+            part_memory: 512 << 20,
             list_keys: 100_000,
             drain: Duration::from_secs(30),
         }

@@ -17,6 +17,7 @@ use crate::completions_in_progress::CompletionsInProgress;
 use crate::config::{Config, Limits};
 use crate::credentials::BackendSigner;
 use crate::observability::Metrics;
+use crate::parallel_parts::ParallelParts;
 use crate::transfer::{Leftover, RequestBody};
 use crate::upstream;
 
@@ -38,6 +39,8 @@ pub struct Proxy {
     /// Region that clients use in their signatures.
     pub(crate) region: String,
     pub(crate) trailers: bool,
+    /// Uploads whose parts are sent to the backend at the same time.
+    pub(crate) parallel_parts: ParallelParts,
     pub(crate) limits: Limits,
     pub(crate) completions: Arc<CompletionsInProgress>,
     /// Cache of the key provider, for metrics.
@@ -82,6 +85,7 @@ impl Proxy {
             has_tls: config.tls.is_some(),
             region: config.backend.region.clone(),
             trailers: config.backend.trailers,
+            parallel_parts: ParallelParts::new(&config.backend, &config.limits),
             limits: config.limits.clone(),
             completions: Arc::default(),
             cache: None,

@@ -32,6 +32,7 @@ pub mod name_secret;
 pub mod names;
 mod observability;
 mod operations;
+mod parallel_parts;
 mod sealed_object;
 mod server;
 pub mod set_up;

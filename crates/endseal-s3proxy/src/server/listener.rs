@@ -200,7 +200,7 @@ impl Server {
 }
 
 /// Answers a request. If the future is dropped, the work ends, except for the completion of an
-/// upload and for copies.
+/// upload, for copies, and for uploads in parts.
 ///
 /// # Errors
 /// If the runtime shuts down.
@@ -211,7 +211,16 @@ async fn answer(
     admitted: Arc<Admitted>,
 ) -> Result<Response<Outgoing>, JoinError> {
     if !long_answer::is_long(&request) {
-        return Ok(proxy.answer(request, peer).await);
+        if !long_answer::is_in_parts(&request, &proxy) {
+            return Ok(proxy.answer(request, peer).await);
+        }
+        // If the client disconnects, the upload at the backend is aborted in here.
+        let work = async move {
+            let answer = proxy.answer(request, peer).await;
+            drop(admitted);
+            answer
+        };
+        return tokio::spawn(work).await;
     }
     let id = proxy.request_id();
     let shown = HeaderValue::from_str(id.as_str());

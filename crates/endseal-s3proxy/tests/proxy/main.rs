@@ -38,6 +38,7 @@ mod named_lists;
 mod named_upkeep;
 mod objects;
 mod odd_server;
+mod parallel_parts;
 mod pipelining;
 mod races;
 mod recorded_clean;

@@ -1,6 +1,6 @@
 //! Server in front of the folder that imitates the behaviour of other servers.
 
-use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use core::time::Duration;
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -46,6 +46,12 @@ pub(crate) enum Oddity {
     /// Every response states the stored length, has a hop-by-hop header, and lists the request's
     /// headers.
     TellsHeaders,
+    /// The first attempt to send a part is answered with 503.
+    RefusesPartsOnce,
+    /// The fourth part is refused with 403.
+    RefusesAPart,
+    /// A part takes some time.
+    TakesPartsSlowly,
 }
 
 pub(crate) struct OddServer {
@@ -54,6 +60,8 @@ pub(crate) struct OddServer {
     pub(crate) completing: mpsc::UnboundedReceiver<()>,
     /// Targets of all requests.
     pub(crate) targets: Arc<Mutex<Vec<String>>>,
+    /// Maximum number of parts that were on their way at the same time.
+    pub(crate) most_parts: Arc<AtomicUsize>,
 }
 
 /// Duration of a step: longer than a client needs to disconnect, or to send another request.
@@ -70,6 +78,8 @@ struct Shared {
     /// Folders that were already lost once.
     lost: Mutex<HashSet<String>>,
     targets: Arc<Mutex<Vec<String>>>,
+    parts: AtomicUsize,
+    most_parts: Arc<AtomicUsize>,
     /// Tags of objects as the last writer sent them, by path.
     tags: Mutex<HashMap<String, String>>,
 }
@@ -93,15 +103,18 @@ impl OddServer {
             completing: tell,
             lost: Mutex::default(),
             targets: Arc::default(),
+            parts: AtomicUsize::new(0),
+            most_parts: Arc::default(),
             tags: Mutex::default(),
         });
         let targets = Arc::clone(&shared.targets);
+        let most_parts = Arc::clone(&shared.most_parts);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(Arc::clone(&shared).serve(stream));
             }
         });
-        Self { address, completing, targets }
+        Self { address, completing, targets, most_parts }
     }
 }
 
@@ -137,6 +150,17 @@ impl Shared {
             let answer = format!("HTTP/1.1 409 ...\r\ncontent-length: {length}\r\n\r\n{document}");
             let _ = stream.write_all(answer.as_bytes()).await;
             return;
+        }
+        if let Some(status) = self.refusal_of_part(&request) {
+            let answer = format!("HTTP/1.1 {status} ...\r\ncontent-length: 0\r\n\r\n");
+            let _ = stream.write_all(answer.as_bytes()).await;
+            return;
+        }
+        if self.oddity == Oddity::TakesPartsSlowly && request.target.contains("partNumber=") {
+            let parts = self.parts.fetch_add(1, SeqCst) + 1;
+            self.most_parts.fetch_max(parts, SeqCst);
+            tokio::time::sleep(STEP).await;
+            self.parts.fetch_sub(1, SeqCst);
         }
         let is_pinned = |name: &str| request.headers.iter().any(|(it, _)| it == name);
         if self.oddity == Oddity::RefusesConditions && is_pinned("range") && is_pinned("if-match") {
@@ -228,6 +252,18 @@ impl Shared {
         let folder = components.next().zip(components.next());
         let Some((".endseal", folder)) = folder else { return false };
         request.method == "PUT" && self.lost.lock().unwrap().insert(folder.to_owned())
+    }
+
+    fn refusal_of_part(&self, request: &Request) -> Option<u16> {
+        let number = request.target.split("partNumber=").nth(1)?.split('&').next().unwrap();
+        match self.oddity {
+            Oddity::RefusesPartsOnce => {
+                let is_first = self.lost.lock().unwrap().insert(number.to_owned());
+                is_first.then_some(503)
+            }
+            Oddity::RefusesAPart if number == "4" => Some(403),
+            _ => None,
+        }
     }
 
     async fn ask(&self, request: &Request) -> Answer {
