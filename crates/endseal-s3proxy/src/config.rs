@@ -1,5 +1,6 @@
 //! Configuration of a proxy: a TOML file, and a few environment variables.
 
+mod balancer;
 mod credentials;
 mod error;
 mod file;
@@ -9,6 +10,7 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 
+pub use self::balancer::{Balancers, ClientAddressSource, ForwardedHeader};
 pub use self::error::ConfigError;
 use endseal_s3_folder::FolderServer;
 use endseal_s3_protocol::sigv4::Signer;
@@ -32,6 +34,9 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// Address at which metrics are served. Without it they are not served.
     pub metrics: Option<SocketAddr>,
+    /// Balancers in front of the proxy. Without them the address of a client is that of its
+    /// connection.
+    pub balancers: Option<Balancers>,
     /// Server or folder that stores the objects.
     pub backend: Backend,
     /// Provider of the keys that wrap content keys.
@@ -220,8 +225,8 @@ pub struct Limits {
     /// Maximum number of client connections at the same time.
     #[serde(deserialize_with = "count")]
     pub connections: usize,
-    /// Maximum number of client connections of one peer: an IPv4 address or an IPv6 network of 64
-    /// bits. Without it half of `connections`.
+    /// Maximum number of connections of one client: an IPv4 address or an IPv6 network of 64 bits,
+    /// also behind a balancer. Without it half of `connections`.
     #[serde(deserialize_with = "optional_count")]
     pub connections_per_peer: Option<usize>,
     /// Maximum number of backend connections at the same time.
@@ -290,6 +295,7 @@ impl Config {
             domains: Vec::new(),
             tls: None,
             metrics: None,
+            balancers: None,
             backend,
             keys,
             clients,

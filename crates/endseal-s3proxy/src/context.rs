@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use crate::access::{Client, Clients};
 use crate::bucket::{BucketRule, Buckets};
 use crate::completions_in_progress::CompletionsInProgress;
-use crate::config::{Config, Limits};
+use crate::config::{Balancers, Config, Limits};
 use crate::credentials::BackendSigner;
 use crate::observability::Metrics;
 use crate::parallel_parts::ParallelParts;
@@ -42,6 +42,8 @@ pub struct Proxy {
     /// Uploads whose parts are sent to the backend at the same time.
     pub(crate) parallel_parts: ParallelParts,
     pub(crate) limits: Limits,
+    /// Balancers that state the addresses of clients.
+    pub(crate) balancers: Option<Arc<Balancers>>,
     pub(crate) completions: Arc<CompletionsInProgress>,
     /// Cache of the key provider, for metrics.
     pub(crate) cache: Option<Arc<Cached>>,
@@ -87,6 +89,7 @@ impl Proxy {
             trailers: config.backend.trailers,
             parallel_parts: ParallelParts::new(&config.backend, &config.limits),
             limits: config.limits.clone(),
+            balancers: config.balancers.clone().map(Arc::new),
             completions: Arc::default(),
             cache: None,
             folder: None,

@@ -30,6 +30,7 @@ mod glob;
 mod headers;
 pub mod name_secret;
 pub mod names;
+pub mod network;
 mod observability;
 mod operations;
 mod parallel_parts;

@@ -13,7 +13,9 @@ use serde::{Deserialize, Deserializer};
 use toml::de::DeTable;
 
 use super::credentials::{CredentialSource, chain};
-use super::{Backend, Config, ConfigError, Keys, Limits, MAX_PARTS_AT_ONCE, PART_SIZES, TlsFiles};
+use super::{
+    Backend, Balancers, Config, ConfigError, Keys, Limits, MAX_PARTS_AT_ONCE, PART_SIZES, TlsFiles,
+};
 use crate::access::{Client, Permissions, SecretAccessKey};
 use crate::bucket::{BucketNames, BucketRule, Buckets, Plaintext};
 use crate::glob::Glob;
@@ -35,6 +37,7 @@ pub(super) struct File {
     domains: Vec<String>,
     tls: Option<TlsFiles>,
     metrics: Option<MetricsTable>,
+    balancer: Option<Balancers>,
     backend: BackendTable,
     keys: Keys,
     #[serde(default)]
@@ -142,6 +145,7 @@ impl File {
                 .tls
                 .map(|tls| TlsFiles::new(folder.join(tls.certificate), folder.join(tls.key))),
             metrics: metrics.or(self.metrics.map(|metrics| metrics.listen)),
+            balancers: self.balancer,
             buckets: Buckets::new(rules?),
             limits: self.limits,
             secret_files: secrets.read,

@@ -77,6 +77,8 @@ pub struct Metrics {
     pub(crate) connection_limit: AtomicU64,
     /// Number of connections that were closed because their peer has too many.
     pub(crate) connections_refused: AtomicU64,
+    /// Number of connections of balancers that were closed because of their PROXY header.
+    pub(crate) proxy_headers_refused: AtomicU64,
     /// Number of bytes of content that were sealed.
     pub(crate) sealed: AtomicU64,
     /// Number of bytes of content that were opened.
@@ -160,11 +162,13 @@ impl Metrics {
         let short = "Uploads that found no memory for parts (limits.part_memory).";
         let connections = "Connections of clients.";
         let limit = "Connections that clients may have at once (limits.connections).";
-        let closed = "Connections closed because their peer has limits.connections_per_peer.";
+        let closed = "Connections refused because their client has limits.connections_per_peer.";
+        let no_header = "Connections of balancers closed because of their PROXY header.";
         for (name, kind, help, counter) in [
             ("client_connections", Gauge, connections, &self.connections),
             ("client_connections_limit", Gauge, limit, &self.connection_limit),
             ("client_connections_refused_total", Counter, closed, &self.connections_refused),
+            ("proxy_headers_refused_total", Counter, no_header, &self.proxy_headers_refused),
             ("in_flight", Gauge, "Requests not yet answered.", &self.in_flight),
             ("sealed_bytes_total", Counter, sealed, &self.sealed),
             ("opened_bytes_total", Counter, opened, &self.opened),

@@ -5,6 +5,7 @@
 mod access;
 mod account;
 mod announced_checksums;
+mod balancers;
 mod bypasses;
 mod chunked;
 mod clean;
