@@ -4,6 +4,7 @@
 
 use core::future::poll_fn;
 use core::pin::Pin;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::task::{Context, Poll};
 use core::time::Duration;
 
@@ -34,6 +35,10 @@ use crate::upstream::{Body, ResponseBody};
 const PAUSES: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5)];
 
+/// Pauses before the attempts to abort an upload.
+const ABORT_PAUSES: [Duration; 3] =
+    [Duration::ZERO, Duration::from_millis(300), Duration::from_secs(2)];
+
 /// Uploads sealed bytes in parts, and responds like to an upload in one request. If that fails, the
 /// upload at the backend is aborted.
 pub(super) async fn put_in_parts(
@@ -44,7 +49,14 @@ pub(super) async fn put_in_parts(
     (plan, connections): (PartPlan, Connections),
 ) -> Result<Response<Outgoing>, S3Error> {
     let Headers { of_creation, conditions, of_all } = Headers::of(proxy, headers)?;
-    let mut upload = Upload { proxy, object_ref, connections, headers: of_all, id: String::new() };
+    let mut upload = Upload {
+        proxy,
+        object_ref,
+        connections,
+        headers: of_all,
+        id: String::new(),
+        has_failed: AtomicBool::new(false),
+    };
     upload.check_conditions(&conditions).await?;
     upload.start(of_creation).await?;
     let timeout = proxy.limits().idle_timeout;
@@ -95,6 +107,8 @@ struct Upload<'a> {
     headers: HeaderMap,
     /// Id of the upload. Empty until it is started.
     id: String,
+    /// True once the upload has failed, so that no part is sent again.
+    has_failed: AtomicBool,
 }
 
 /// Part that the backend has.
@@ -204,7 +218,17 @@ impl Upload<'_> {
                     _ => Poll::Pending,
                 }
             });
-            let Some(part) = next.await? else { break };
+            let part = match next.await {
+                Ok(Some(part)) => part,
+                Ok(None) => break,
+                Err(error) => {
+                    // A server may store a part whose connection breaks after it has aborted the
+                    // upload. The parts are in memory, so their requests end by themselves.
+                    self.has_failed.store(true, Relaxed);
+                    in_flight.end().await;
+                    return Err(error);
+                }
+            };
             number += 1;
             in_flight.0.push(Box::pin(self.send_part(number, part)));
         }
@@ -220,10 +244,13 @@ impl Upload<'_> {
                 Ok((completed, for_origins)) => {
                     return Ok(SentPart { part: completed, for_origins, bytes: part.bytes });
                 }
-                Err(error) => match pauses.next().filter(|_| is_temporary(&error)) {
-                    Some(pause) => sleep(*pause).await,
-                    None => return Err(lost(error)),
-                },
+                Err(error) => {
+                    let is_last = self.has_failed.load(Relaxed) || !is_temporary(&error);
+                    match pauses.next().filter(|_| !is_last) {
+                        Some(pause) => sleep(*pause).await,
+                        None => return Err(lost(error)),
+                    }
+                }
             }
         }
     }
@@ -275,22 +302,40 @@ impl Upload<'_> {
         Ok(response)
     }
 
-    /// Aborts the upload. If this fails, an unfinished upload remains, which `clean` removes.
+    /// Aborts the upload, and looks if it is gone: some servers start an upload again for a part
+    /// that they store meanwhile. If one remains, there is a warning, and `clean` removes it.
     async fn abort(&self) {
-        let none = (Body::empty(), PayloadHash::Unsigned);
-        let target = self.target(Query::new());
-        let aborted = self.send(&Method::DELETE, target, self.headers.clone(), none).await;
-        let error = match aborted {
-            Ok(response) => return drop(without_body(response).await),
-            // It was completed although the response was lost, or aborted by someone else.
-            Err(error) if error.status() == StatusCode::NOT_FOUND => return,
-            Err(error) => error,
-        };
+        let mut why = "it is still there".to_owned();
+        for pause in ABORT_PAUSES {
+            sleep(pause).await;
+            match self.ask(&Method::DELETE, Query::new()).await {
+                // It was completed although the response was lost, or aborted by another client.
+                Err(error) if error.status() == StatusCode::NOT_FOUND => return,
+                Err(error) => {
+                    why = error.cause().unwrap_or(error.code()).to_owned();
+                    continue;
+                }
+                Ok(()) => {}
+            }
+            match self.ask(&Method::GET, Query::new().with("max-parts", "1")).await {
+                Err(error) if error.status() == StatusCode::NOT_FOUND => return,
+                // The client may abort uploads, but not list their parts.
+                Err(error) if error.status() == StatusCode::FORBIDDEN => return,
+                Err(_) | Ok(()) => {}
+            }
+        }
         let (bucket, key) = (self.object_ref.bucket, self.object_ref.key);
-        let why = error.cause().unwrap_or(error.code());
         let cause = format!("the upload could not be aborted, `s3 clean` removes it: {why}");
         let (operation, kind) = ("PutObject", "upload_remains");
         tracing::warn!(target: "failure", operation, bucket, key, kind, cause);
+    }
+
+    /// Sends a request about the upload without a body, and discards the body of the response.
+    async fn ask(&self, method: &Method, query: Query) -> Result<(), S3Error> {
+        let none = (Body::empty(), PayloadHash::Unsigned);
+        let response = self.send(method, self.target(query), self.headers.clone(), none).await?;
+        drop(without_body(response).await);
+        Ok(())
     }
 }
 
@@ -309,6 +354,13 @@ impl InFlight<'_> {
             }
         }
         Poll::Pending
+    }
+
+    /// Waits until no part is on its way.
+    async fn end(&mut self) {
+        while !self.0.is_empty() {
+            let _ = poll_fn(|cx| self.poll_ended(cx)).await;
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::client::{Answer, Client};
 use crate::fixture::World;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Oddity {
     /// `If-Match` of copies is ignored: the request is forwarded without it.
     HeedlessOfCopies,
@@ -52,6 +52,9 @@ pub(crate) enum Oddity {
     RefusesAPart,
     /// A part takes some time.
     TakesPartsSlowly,
+    /// The first abort of an upload succeeds, and the upload is still there. versitygw behaves like
+    /// this if it stores a part meanwhile.
+    KeepsAborted,
 }
 
 pub(crate) struct OddServer {
@@ -62,6 +65,8 @@ pub(crate) struct OddServer {
     pub(crate) targets: Arc<Mutex<Vec<String>>>,
     /// Maximum number of parts that were on their way at the same time.
     pub(crate) most_parts: Arc<AtomicUsize>,
+    /// Maximum number of parts that were on their way when an upload was aborted.
+    pub(crate) parts_at_abort: Arc<AtomicUsize>,
 }
 
 /// Duration of a step: longer than a client needs to disconnect, or to send another request.
@@ -80,6 +85,7 @@ struct Shared {
     targets: Arc<Mutex<Vec<String>>>,
     parts: AtomicUsize,
     most_parts: Arc<AtomicUsize>,
+    parts_at_abort: Arc<AtomicUsize>,
     /// Tags of objects as the last writer sent them, by path.
     tags: Mutex<HashMap<String, String>>,
 }
@@ -105,16 +111,18 @@ impl OddServer {
             targets: Arc::default(),
             parts: AtomicUsize::new(0),
             most_parts: Arc::default(),
+            parts_at_abort: Arc::default(),
             tags: Mutex::default(),
         });
         let targets = Arc::clone(&shared.targets);
         let most_parts = Arc::clone(&shared.most_parts);
+        let parts_at_abort = Arc::clone(&shared.parts_at_abort);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(Arc::clone(&shared).serve(stream));
             }
         });
-        Self { address, completing, targets, most_parts }
+        Self { address, completing, targets, most_parts, parts_at_abort }
     }
 }
 
@@ -155,6 +163,15 @@ impl Shared {
             let answer = format!("HTTP/1.1 {status} ...\r\ncontent-length: 0\r\n\r\n");
             let _ = stream.write_all(answer.as_bytes()).await;
             return;
+        }
+        if request.method == "DELETE" && request.target.contains("uploadId=") {
+            self.parts_at_abort.fetch_max(self.parts.load(SeqCst), SeqCst);
+            if self.oddity == Oddity::KeepsAborted
+                && self.lost.lock().unwrap().insert(request.target.clone())
+            {
+                let _ = stream.write_all(b"HTTP/1.1 204 ...\r\n\r\n").await;
+                return;
+            }
         }
         if self.oddity == Oddity::TakesPartsSlowly && request.target.contains("partNumber=") {
             let parts = self.parts.fetch_add(1, SeqCst) + 1;

@@ -227,6 +227,21 @@ async fn no_more_parts_are_on_their_way_than_configured() {
     assert_eq!(odd.most_parts.load(SeqCst), 3);
 }
 
+/// A server may store a part after it has aborted the upload, which starts it again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_is_aborted_after_its_parts_and_until_it_is_gone() {
+    let (world, _) = world().await;
+    let wrong = [("x-amz-checksum-crc32", "AAAAAA==")];
+    for oddity in [Oddity::TakesPartsSlowly, Oddity::KeepsAborted] {
+        let odd = OddServer::start(&world, oddity).await;
+        let front = serve(&in_parts(config_of(&world, odd.address))).await;
+        let refused = front.client.send("PUT", "/bucket/key", &wrong, &content(LARGE, 8)).await;
+        assert_eq!((refused.status, refused.code().as_str()), (400, "BadDigest"));
+        assert_eq!(unfinished(&world.backend()).await, 0, "{oddity:?}");
+        assert_eq!(odd.parts_at_abort.load(SeqCst), 0, "{oddity:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_memory_for_parts_it_is_one_request() {
     let (world, front) = world().await;
