@@ -76,10 +76,10 @@ def secret_file(folder, name, secret):
     return path
 
 
-def configuration(server, folder, port, ring, extra="", clients=None, names=None):
+def configuration(server, folder, port, ring, extra="", clients=None, names=None, backend=""):
     """Writes the configuration and the secrets it names; the path of the configuration.
 
-    `extra` goes before the tables. A client is access key and secret, and the same of the account
+    `extra` goes before the tables, `backend` into that of the server. A client is access key and secret, and the same of the account
     at the server that stands for it, if that is not the one of [backend]. `names` is the file of the
     name secret of all buckets, if their names are encrypted.
     """
@@ -92,6 +92,7 @@ def configuration(server, folder, port, ring, extra="", clients=None, names=None
         f'access_key = "{server.access}"',
         f'secret_key_file = "{secret_file(folder, "backend.secret", server.secret)}"',
         f"trailers = {str(server.trailers).lower()}",
+        backend,
         "[keys]",
         'provider = "ring"',
         f'file = "{ring}"',
@@ -127,6 +128,7 @@ class Proxy:
         clients=None,
         names=None,
         tls=None,
+        backend="",
     ):
         """`tls` is the files of certificate, key and authority."""
         if tls:
@@ -135,7 +137,7 @@ class Proxy:
         self.port = free_port()
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.log = os.path.join(folder, "proxy.log")
-        path = configuration(server, folder, self.port, ring, extra, clients, names)
+        path = configuration(server, folder, self.port, ring, extra, clients, names, backend)
         self.configuration = path
         self.process = Process(
             [binary, "s3", "serve", "--config", path],

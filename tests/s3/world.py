@@ -85,14 +85,16 @@ class World:
         folder = os.path.join(self.folder, f"proxy-{self._proxies}")
         return proxies.Proxy(self.binary, self.server, folder, ring, extra, names=self.names)
 
-    def another_proxy(self, ring=None, extra="", server=None, tls=None):
+    def another_proxy(self, ring=None, extra="", server=None, tls=None, backend=""):
         """One more proxy, which is stopped after the case."""
         if not self.binary:
             pytest.skip("is about the proxy")
         self._proxies += 1
         folder = os.path.join(self.folder, f"proxy-{self._proxies}")
         ring, server = ring or self.ring, server or self.server
-        one = proxies.Proxy(self.binary, server, folder, ring, extra, names=self.names, tls=tls)
+        one = proxies.Proxy(
+            self.binary, server, folder, ring, extra, names=self.names, tls=tls, backend=backend
+        )
         self._borrowed.append(one)
         return one
 

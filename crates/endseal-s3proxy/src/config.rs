@@ -1,13 +1,16 @@
 //! Configuration of a proxy: a TOML file, and a few environment variables.
 
+mod balancer;
 mod credentials;
 mod error;
 mod file;
 
 use core::net::SocketAddr;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 
+pub use self::balancer::{Balancers, ClientAddressSource, ForwardedHeader};
 pub use self::error::ConfigError;
 use endseal_s3_folder::FolderServer;
 use endseal_s3_protocol::sigv4::Signer;
@@ -31,6 +34,9 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// Address at which metrics are served. Without it they are not served.
     pub metrics: Option<SocketAddr>,
+    /// Balancers in front of the proxy. Without them the address of a client is that of its
+    /// connection.
+    pub balancers: Option<Balancers>,
     /// Server or folder that stores the objects.
     pub backend: Backend,
     /// Provider of the keys that wrap content keys.
@@ -88,7 +94,18 @@ pub struct Backend {
     /// True if the backend accepts checksum trailers of uploads, as all but old servers do. They
     /// ensure that a truncated body is never stored.
     pub trailers: bool,
+    /// Number of parts of one large upload that are sent at the same time. With 1, an upload is one
+    /// request.
+    pub parts_at_once: usize,
+    /// Size of these parts in bytes. Uploads of more than four parts are sent in parts.
+    pub part_size: usize,
 }
+
+/// Sizes of parts that are allowed: S3's minimum, and what fits into memory several times.
+pub(crate) const PART_SIZES: RangeInclusive<usize> = 5 << 20..=1 << 30;
+
+/// Maximum number of parts that are sent at the same time.
+pub(crate) const MAX_PARTS_AT_ONCE: usize = 64;
 
 impl Backend {
     /// Creates the configuration of a server in the region `us-east-1`.
@@ -103,6 +120,8 @@ impl Backend {
             credentials: None,
             ca_file: None,
             trailers: true,
+            parts_at_once: 1,
+            part_size: 16 << 20,
         }
     }
 
@@ -206,8 +225,8 @@ pub struct Limits {
     /// Maximum number of client connections at the same time.
     #[serde(deserialize_with = "count")]
     pub connections: usize,
-    /// Maximum number of client connections of one peer: an IPv4 address or an IPv6 network of 64
-    /// bits. Without it half of `connections`.
+    /// Maximum number of connections of one client: an IPv4 address or an IPv6 network of 64 bits,
+    /// also behind a balancer. Without it half of `connections`.
     #[serde(deserialize_with = "optional_count")]
     pub connections_per_peer: Option<usize>,
     /// Maximum number of backend connections at the same time.
@@ -228,6 +247,10 @@ pub struct Limits {
     /// Timeout for the first byte of the backend's response.
     #[serde(deserialize_with = "seconds")]
     pub backend_timeout: Duration,
+    /// Maximum amount of memory, in bytes, that the parts of all uploads take that are sent in
+    /// parts.
+    #[serde(deserialize_with = "count")]
+    pub part_memory: usize,
     /// Maximum number of keys that are read from the backend for one page of a list in a bucket
     /// with encrypted names.
     #[serde(deserialize_with = "count")]
@@ -248,6 +271,7 @@ impl Default for Limits {
             idle_timeout: Duration::from_secs(60),
             min_rate: 1_024,
             backend_timeout: Duration::from_secs(300),
+            part_memory: 512 << 20,
             list_keys: 100_000,
             drain: Duration::from_secs(30),
         }
@@ -271,6 +295,7 @@ impl Config {
             domains: Vec::new(),
             tls: None,
             metrics: None,
+            balancers: None,
             backend,
             keys,
             clients,

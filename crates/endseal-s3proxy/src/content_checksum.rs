@@ -1,7 +1,12 @@
-//! Conversion between the checksums of requests and those in records of objects.
+//! Checksums of content: conversion between those of requests and those in records of objects, and
+//! the headers of responses.
 
 use endseal_s3_format::{ChecksumAlgorithm, ContentChecksum};
-use endseal_s3_protocol::checksum::{ChecksumKind, ChecksumValue};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::{ChecksumKind, ChecksumValue, Outcome};
+use http::{HeaderMap, HeaderValue};
+
+use crate::headers;
 
 /// Returns the algorithm in the form of records. `None` for SHA-512, which is too long for a
 /// record.
@@ -35,6 +40,21 @@ pub(crate) fn kept(checksum: ChecksumValue) -> Option<ContentChecksum> {
 /// Returns the checksum in the form of responses.
 pub(crate) fn shown(checksum: &ContentChecksum) -> Option<ChecksumValue> {
     ChecksumValue::from_bytes(shown_algorithm(checksum.algorithm()), checksum.as_bytes())
+}
+
+/// Replaces the headers that describe the sealed bytes by those about the content.
+///
+/// # Errors
+/// If a header cannot be built.
+pub(crate) fn describe_content(headers: &mut HeaderMap, outcome: &Outcome) -> Result<(), S3Error> {
+    headers::remove(headers, |name| headers::is_checksum(name.as_str()));
+    // The size is that of the sealed object.
+    headers.remove(headers::OBJECT_SIZE);
+    if let Some(checksum) = outcome.checksum {
+        headers::insert(headers, checksum.kind().header(), &checksum.to_base64())?;
+        headers.insert("x-amz-checksum-type", HeaderValue::from_static("FULL_OBJECT"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

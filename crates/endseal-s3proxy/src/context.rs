@@ -14,9 +14,10 @@ use http::{HeaderMap, HeaderValue, Method};
 use crate::access::{Client, Clients};
 use crate::bucket::{BucketRule, Buckets};
 use crate::completions_in_progress::CompletionsInProgress;
-use crate::config::{Config, Limits};
+use crate::config::{Balancers, Config, Limits};
 use crate::credentials::BackendSigner;
 use crate::observability::Metrics;
+use crate::parallel_parts::ParallelParts;
 use crate::transfer::{Leftover, RequestBody};
 use crate::upstream;
 
@@ -38,7 +39,11 @@ pub struct Proxy {
     /// Region that clients use in their signatures.
     pub(crate) region: String,
     pub(crate) trailers: bool,
+    /// Uploads whose parts are sent to the backend at the same time.
+    pub(crate) parallel_parts: ParallelParts,
     pub(crate) limits: Limits,
+    /// Balancers that state the addresses of clients.
+    pub(crate) balancers: Option<Arc<Balancers>>,
     pub(crate) completions: Arc<CompletionsInProgress>,
     /// Cache of the key provider, for metrics.
     pub(crate) cache: Option<Arc<Cached>>,
@@ -82,7 +87,9 @@ impl Proxy {
             has_tls: config.tls.is_some(),
             region: config.backend.region.clone(),
             trailers: config.backend.trailers,
+            parallel_parts: ParallelParts::new(&config.backend, &config.limits),
             limits: config.limits.clone(),
+            balancers: config.balancers.clone().map(Arc::new),
             completions: Arc::default(),
             cache: None,
             folder: None,

@@ -2,8 +2,10 @@
 
 mod account;
 mod account_refusal;
+mod backend_upload;
 mod verdict;
 
+pub(crate) use backend_upload::{completed_by, started};
 pub(crate) use verdict::{expect_etag, late_error, relay, with_document, without_body};
 
 use core::future::poll_fn;

@@ -16,6 +16,9 @@ pub(crate) const OBJECT_HEADER: HeaderName = HeaderName::from_static("x-amz-meta
 /// Metadata entry with the sealed user metadata.
 pub(crate) const SEALED_METADATA: HeaderName = HeaderName::from_static("x-amz-meta-endseal-m");
 
+/// Header with the algorithm of an upload's checksum.
+pub(crate) const CHECKSUM_ALGORITHM: &str = "x-amz-checksum-algorithm";
+
 /// Maximum size in bytes of names and values of user metadata in S3.
 const MAX_USER_METADATA: usize = 2_048;
 

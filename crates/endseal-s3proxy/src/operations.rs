@@ -18,6 +18,7 @@ mod overrides;
 mod pass_through;
 mod post_object;
 mod preflight;
+mod put_in_parts;
 mod put_object;
 mod restore_object;
 mod settled;
@@ -27,7 +28,7 @@ use http::Response;
 pub(crate) use self::get_object::open_range;
 pub(crate) use self::post_object::post_object;
 pub(crate) use self::preflight::{is_preflight, preflight};
-pub(crate) use self::put_object::{MAX_PUT, seal};
+pub(crate) use self::put_object::{MAX_PUT, seal_in_one_request};
 use endseal_s3_protocol::Operation;
 use endseal_s3_protocol::S3Error;
 

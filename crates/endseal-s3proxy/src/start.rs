@@ -125,6 +125,7 @@ impl Proxy {
         }
         proxy.metrics = Arc::clone(&self.metrics);
         proxy.completions = Arc::clone(&self.completions);
+        proxy.parallel_parts.take_over(&self.parallel_parts);
         proxy.signer.take_over(&self.signer);
         Ok(proxy)
     }

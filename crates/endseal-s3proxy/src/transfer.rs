@@ -12,6 +12,7 @@ mod outgoing;
 mod plain;
 mod rate;
 mod request_body;
+mod sealed_parts;
 mod sealing_body;
 mod shared_buffer;
 
@@ -25,4 +26,5 @@ pub use outgoing::Outgoing;
 pub(crate) use plain::Plain;
 pub(crate) use rate::Rate;
 pub(crate) use request_body::RequestBody;
+pub(crate) use sealed_parts::{SealedPart, SealedParts};
 pub(crate) use sealing_body::{Report, Sealed, Sealer};

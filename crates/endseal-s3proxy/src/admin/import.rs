@@ -24,7 +24,7 @@ use super::pages::versioning;
 use super::rewrap::Skip;
 use crate::context::Proxy;
 use crate::headers::{self, USER_METADATA};
-use crate::operations::{MAX_PUT, open_range, seal};
+use crate::operations::{MAX_PUT, open_range, seal_in_one_request};
 use crate::sealed_object::{CHANGED, Inspected, ObjectRef, object_len, pin};
 use crate::transfer::{Content, ContentSource};
 
@@ -275,7 +275,7 @@ impl Job<'_> {
         let response = ask(proxy, &Method::GET, &from.target(), pinned).await?;
         let body = ContentSource::Backend(Box::new(response.into_body()));
         let content = Content::plain(body, len, stated_digests(head));
-        seal(proxy, &self.object_ref(false), headers, content).await?;
+        seal_in_one_request(proxy, &self.object_ref(false), headers, content).await?;
         if is_renamed { self.delete_old(from, head).await } else { Ok(()) }
     }
 

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::net::SocketAddr;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,9 @@ use serde::{Deserialize, Deserializer};
 use toml::de::DeTable;
 
 use super::credentials::{CredentialSource, chain};
-use super::{Backend, Config, ConfigError, Keys, Limits, TlsFiles};
+use super::{
+    Backend, Balancers, Config, ConfigError, Keys, Limits, MAX_PARTS_AT_ONCE, PART_SIZES, TlsFiles,
+};
 use crate::access::{Client, Permissions, SecretAccessKey};
 use crate::bucket::{BucketNames, BucketRule, Buckets, Plaintext};
 use crate::glob::Glob;
@@ -34,6 +37,7 @@ pub(super) struct File {
     domains: Vec<String>,
     tls: Option<TlsFiles>,
     metrics: Option<MetricsTable>,
+    balancer: Option<Balancers>,
     backend: BackendTable,
     keys: Keys,
     #[serde(default)]
@@ -63,6 +67,8 @@ struct BackendTable {
     profile: Option<String>,
     ca_file: Option<PathBuf>,
     trailers: Option<bool>,
+    parts_at_once: Option<usize>,
+    part_size: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -126,6 +132,7 @@ impl File {
         let listen = address("listen", environment("ENDSEAL_S3_LISTEN"))?.or(self.listen);
         let metrics = address("metrics.listen", environment("ENDSEAL_S3_METRICS_LISTEN"))?;
         let backend = self.backend.resolve(&mut secrets, environment)?;
+        check_part_memory(&backend, &self.limits)?;
         let clients: Result<Vec<_>, _> =
             self.client.into_iter().map(|client| client.resolve(&mut secrets)).collect();
         let patterns: Vec<String> = self.bucket.iter().map(|bucket| bucket.name.clone()).collect();
@@ -138,6 +145,7 @@ impl File {
                 .tls
                 .map(|tls| TlsFiles::new(folder.join(tls.certificate), folder.join(tls.key))),
             metrics: metrics.or(self.metrics.map(|metrics| metrics.listen)),
+            balancers: self.balancer,
             buckets: Buckets::new(rules?),
             limits: self.limits,
             secret_files: secrets.read,
@@ -181,6 +189,30 @@ fn address(entry: &str, text: Option<String>) -> Result<Option<SocketAddr>, Conf
     })
 }
 
+/// Refuses a number outside of a range.
+fn within(entry: &str, number: usize, range: RangeInclusive<usize>) -> Result<usize, ConfigError> {
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    let (least, most) = range.into_inner();
+    Err(ConfigError::of(entry, format!("is {number}, expected a number from {least} to {most}")))
+}
+
+/// Refuses a limit in which the parts of one upload find no room.
+fn check_part_memory(backend: &Backend, limits: &Limits) -> Result<(), ConfigError> {
+    let needed = backend.parts_at_once.saturating_mul(backend.part_size);
+    if backend.parts_at_once == 1 || limits.part_memory >= needed {
+        return Ok(());
+    }
+    Err(ConfigError::of(
+        "limits.part_memory",
+        format!(
+            "is {}, expected at least backend.parts_at_once times backend.part_size, {needed}",
+            limits.part_memory
+        ),
+    ))
+}
+
 /// Refuses an empty key, which would protect nothing.
 fn not_empty(entry: &str, text: Option<&str>) -> Result<(), ConfigError> {
     if text == Some("") { Err(ConfigError::of(entry, "is empty")) } else { Ok(()) }
@@ -203,6 +235,8 @@ impl BackendTable {
                 ("profile", self.profile.is_some()),
                 ("ca_file", self.ca_file.is_some()),
                 ("trailers", self.trailers.is_some()),
+                ("parts_at_once", self.parts_at_once.is_some()),
+                ("part_size", self.part_size.is_some()),
             ];
             return match with_it.iter().find(|(_, given)| *given) {
                 Some((entry, _)) => {
@@ -238,6 +272,16 @@ impl BackendTable {
             region: self.region.unwrap_or(default.region),
             ca_file: self.ca_file.map(|path| secrets.folder.join(path)),
             trailers: self.trailers.unwrap_or(default.trailers),
+            parts_at_once: within(
+                "backend.parts_at_once",
+                self.parts_at_once.unwrap_or(default.parts_at_once),
+                1..=MAX_PARTS_AT_ONCE,
+            )?,
+            part_size: within(
+                "backend.part_size",
+                self.part_size.unwrap_or(default.part_size),
+                PART_SIZES,
+            )?,
             ..default
         })
     }

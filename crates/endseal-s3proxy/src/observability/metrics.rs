@@ -77,6 +77,8 @@ pub struct Metrics {
     pub(crate) connection_limit: AtomicU64,
     /// Number of connections that were closed because their peer has too many.
     pub(crate) connections_refused: AtomicU64,
+    /// Number of connections of balancers that were closed because of their PROXY header.
+    pub(crate) proxy_headers_refused: AtomicU64,
     /// Number of bytes of content that were sealed.
     pub(crate) sealed: AtomicU64,
     /// Number of bytes of content that were opened.
@@ -96,6 +98,10 @@ pub struct Metrics {
     pub(crate) records_failed: AtomicU64,
     /// Number of upload ids and receipts that did not authenticate.
     pub(crate) records_refused: AtomicU64,
+    /// Number of uploads of clients that were sent to the backend in parts.
+    pub(crate) uploads_in_parts: AtomicU64,
+    /// Number of uploads that found no memory for parts.
+    pub(crate) part_memory_short: AtomicU64,
 }
 
 impl Metrics {
@@ -152,13 +158,17 @@ impl Metrics {
         let refused = "Requests refused for their signature or their rights.";
         let failed = "Ids and receipts of uploads that could not be written or removed.";
         let strange = "Ids and receipts of uploads that do not authenticate.";
+        let in_parts = "Uploads that were sent to the backend in parallel parts.";
+        let short = "Uploads that found no memory for parts (limits.part_memory).";
         let connections = "Connections of clients.";
         let limit = "Connections that clients may have at once (limits.connections).";
-        let closed = "Connections closed because their peer has limits.connections_per_peer.";
+        let closed = "Connections refused because their client has limits.connections_per_peer.";
+        let no_header = "Connections of balancers closed because of their PROXY header.";
         for (name, kind, help, counter) in [
             ("client_connections", Gauge, connections, &self.connections),
             ("client_connections_limit", Gauge, limit, &self.connection_limit),
             ("client_connections_refused_total", Counter, closed, &self.connections_refused),
+            ("proxy_headers_refused_total", Counter, no_header, &self.proxy_headers_refused),
             ("in_flight", Gauge, "Requests not yet answered.", &self.in_flight),
             ("sealed_bytes_total", Counter, sealed, &self.sealed),
             ("opened_bytes_total", Counter, opened, &self.opened),
@@ -169,6 +179,8 @@ impl Metrics {
             ("signatures_refused_total", Counter, refused, &self.refused),
             ("records_failed_total", Counter, failed, &self.records_failed),
             ("records_refused_total", Counter, strange, &self.records_refused),
+            ("uploads_in_parts_total", Counter, in_parts, &self.uploads_in_parts),
+            ("part_memory_short_total", Counter, short, &self.part_memory_short),
         ] {
             text.single(name, kind, help, counter.load(Relaxed));
         }

@@ -2,8 +2,8 @@
 
 use endseal_s3_format::entity_tag;
 use endseal_s3_protocol::S3Error;
-use http::HeaderMap;
 use http::header::{ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED};
+use http::{HeaderMap, HeaderName};
 
 use crate::headers;
 
@@ -19,6 +19,11 @@ const CONDITIONS: [&str; 5] = [
 pub(super) fn are_any(headers: &HeaderMap) -> bool {
     let starts = |name: &str| name.starts_with("if-") || name.starts_with("x-amz-copy-source-if-");
     headers.keys().any(|name| starts(name.as_str()))
+}
+
+/// Returns true for the header of a condition on the object that is written.
+pub(super) fn is_condition(name: &HeaderName) -> bool {
+    name.as_str().starts_with("if-")
 }
 
 /// Joins several lines of a condition into one. A list of tags may be spread over lines (RFC 9110,

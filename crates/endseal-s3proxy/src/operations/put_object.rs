@@ -10,14 +10,16 @@ use endseal_s3_format::{self as object, ContentKey, Header, WholeSealer, marker,
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::{Digests, Outcome};
 use endseal_s3_protocol::sigv4::PayloadHash;
-use http::{HeaderMap, HeaderValue, Method, Response};
+use http::{HeaderMap, Method, Response};
 
+use super::put_in_parts::put_in_parts;
 use super::{conditions, content, pass_through};
 use crate::bucket::Plaintext;
-use crate::content_checksum::kept;
+use crate::content_checksum::{describe_content, kept};
 use crate::context::{Proxy, RequestContext};
 use crate::forward::{Connections, without_body};
 use crate::headers::{self, USER_METADATA};
+use crate::parallel_parts::PartPlan;
 use crate::sealed_object::ObjectRef;
 use crate::transfer::{
     Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER, checksum_of, whole,
@@ -77,16 +79,38 @@ pub(super) async fn store(
     seal(proxy, object_ref, headers, content).await
 }
 
-/// Seals content as an object with these headers.
-pub(crate) async fn seal(
+/// Seals content as an object with these headers. Large content is sent in parts, if the backend is
+/// configured so.
+pub(super) async fn seal(
+    proxy: &Proxy,
+    object_ref: &ObjectRef<'_>,
+    headers: HeaderMap,
+    content: Content,
+) -> Result<Response<Outgoing>, S3Error> {
+    let plan = proxy.parallel_parts.plan(content.len(), MAX_PUT, &proxy.metrics)?;
+    seal_as_planned(proxy, object_ref, headers, content, plan).await
+}
+
+/// Seals content as an object with these headers, and sends it in one request.
+pub(crate) async fn seal_in_one_request(
+    proxy: &Proxy,
+    object_ref: &ObjectRef<'_>,
+    headers: HeaderMap,
+    content: Content,
+) -> Result<Response<Outgoing>, S3Error> {
+    seal_as_planned(proxy, object_ref, headers, content, None).await
+}
+
+async fn seal_as_planned(
     proxy: &Proxy,
     object_ref: &ObjectRef<'_>,
     mut headers: HeaderMap,
     content: Content,
+    plan: Option<PartPlan>,
 ) -> Result<Response<Outgoing>, S3Error> {
     let len = content.len();
     let connections = Connections::of(&content);
-    if len > MAX_PUT {
+    if len > MAX_PUT && plan.is_none() {
         return Err(S3Error::too_large());
     }
     let mut keys = proxy.new_key(object_ref.place()?).await?;
@@ -127,6 +151,10 @@ pub(crate) async fn seal(
         report.clone(),
         proxy.metrics.clone(),
     );
+    if let Some(plan) = plan {
+        let sealed = (body, sealed_len, report);
+        return put_in_parts(proxy, object_ref, headers, sealed, (plan, connections)).await;
+    }
     let (body, hash) = Framed::body(body, sealed_len, &mut headers, proxy.has_trailers())?;
     let sent = (body, hash);
     let response = proxy.send_by(connections, signer, (method, &target), headers, sent).await;
@@ -219,13 +247,6 @@ pub(super) async fn finish_raw(
     let mut answer = without_body(response?).await;
     // The backend must not report success before it has got the whole content.
     let outcome = outcome.ok_or_else(S3Error::internal)?;
-    let headers = answer.headers_mut();
-    headers::remove(headers, |name| headers::is_checksum(name.as_str()));
-    // The size is that of the sealed object.
-    headers.remove(headers::OBJECT_SIZE);
-    if let Some(checksum) = outcome.checksum {
-        headers::insert(headers, checksum.kind().header(), &checksum.to_base64())?;
-        headers.insert("x-amz-checksum-type", HeaderValue::from_static("FULL_OBJECT"));
-    }
+    describe_content(answer.headers_mut(), &outcome)?;
     Ok(answer)
 }

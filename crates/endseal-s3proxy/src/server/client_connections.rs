@@ -1,4 +1,4 @@
-//! Admission of client connections: a limit on all of them, and one for each peer address.
+//! Admission of client connections: a limit on all of them, and one for each client address.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::sync::atomic::Ordering::Relaxed;
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
+use super::client_address::ClientAddress;
 use crate::config::Limits;
 use crate::observability::Metrics;
 
@@ -24,23 +25,26 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) struct ClientConnections {
     free: Arc<Semaphore>,
     limit: usize,
-    limit_per_peer: usize,
     open: Arc<Open>,
     full: Warning,
-    full_of_peer: Warning,
 }
 
 /// Connections that are open.
 struct Open {
-    /// Number of connections by network of the peer.
+    /// Number of connections by network of the client.
     peers: Mutex<HashMap<IpAddr, usize>>,
+    limit_per_peer: usize,
+    full_of_peer: Warning,
+    proxy_header: Warning,
     metrics: Arc<Metrics>,
 }
 
-/// Connection that was admitted. It counts until this is dropped.
+/// Connection that was admitted. It counts until this is dropped. One of a balancer counts for the
+/// client of its last request.
 pub(super) struct Admitted {
     _permit: OwnedSemaphorePermit,
-    peer: IpAddr,
+    /// Network of the client for which it counts, if that is known.
+    peer: Mutex<Option<IpAddr>>,
     open: Arc<Open>,
 }
 
@@ -54,10 +58,14 @@ impl ClientConnections {
         Self {
             free: Arc::new(Semaphore::new(limits.connections)),
             limit: limits.connections,
-            limit_per_peer: limits.connections_per_peer(),
-            open: Arc::new(Open { peers: Mutex::default(), metrics }),
+            open: Arc::new(Open {
+                peers: Mutex::default(),
+                limit_per_peer: limits.connections_per_peer(),
+                full_of_peer: Warning::default(),
+                proxy_header: Warning::default(),
+                metrics,
+            }),
             full: Warning::default(),
-            full_of_peer: Warning::default(),
         }
     }
 
@@ -76,26 +84,11 @@ impl ClientConnections {
         Arc::clone(&self.free).acquire_owned().await.map_err(io::Error::other)
     }
 
-    /// Admits an accepted connection. Returns `None` if its peer has as many connections as one
-    /// address may have. The caller MUST close the connection then.
-    pub(super) fn admit(&self, peer: SocketAddr, permit: OwnedSemaphorePermit) -> Option<Admitted> {
-        let network = network(peer.ip());
-        let mut peers = self.open.peers();
-        let count = peers.entry(network).or_default();
-        if *count >= self.limit_per_peer {
-            drop(peers);
-            self.open.metrics.connections_refused.fetch_add(1, Relaxed);
-            if self.full_of_peer.is_due() {
-                let limit = self.limit_per_peer;
-                let cause = format!("limits.connections_per_peer = {limit} is reached");
-                tracing::warn!(target: "failure", kind = "connections_per_peer", peer = %peer, cause);
-            }
-            return None;
-        }
-        *count += 1;
-        drop(peers);
+    /// Admits an accepted connection. It counts for no client until
+    /// [`count_for`](Admitted::count_for) is called.
+    pub(super) fn admit(&self, permit: OwnedSemaphorePermit) -> Admitted {
         self.open.metrics.connections.fetch_add(1, Relaxed);
-        Some(Admitted { _permit: permit, peer: network, open: Arc::clone(&self.open) })
+        Admitted { _permit: permit, peer: Mutex::default(), open: Arc::clone(&self.open) }
     }
 
     /// Returns the timeout for the headers of a request on a new connection. It is shorter if less
@@ -119,24 +112,65 @@ impl ClientConnections {
     }
 }
 
-impl Open {
-    fn peers(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        // No code that holds the lock can panic.
-        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+impl Admitted {
+    /// Counts the connection for a client, and no longer for another one. Returns false if the
+    /// client has as many connections as one address may have. The caller MUST refuse the
+    /// connection or the request then.
+    pub(super) fn count_for(&self, client: ClientAddress) -> bool {
+        let network = network(client.ip);
+        let mut own = lock(&self.peer);
+        if *own == Some(network) {
+            return true;
+        }
+        let mut peers = lock(&self.open.peers);
+        let count = peers.entry(network).or_default();
+        if *count < self.open.limit_per_peer {
+            *count += 1;
+            if let Some(previous) = own.replace(network) {
+                leave(&mut peers, previous);
+            }
+            return true;
+        }
+        drop((peers, own));
+        self.open.metrics.connections_refused.fetch_add(1, Relaxed);
+        if self.open.full_of_peer.is_due() {
+            let limit = self.open.limit_per_peer;
+            let cause = format!("limits.connections_per_peer = {limit} is reached");
+            tracing::warn!(target: "failure", kind = "connections_per_peer", peer = %client, cause);
+        }
+        false
+    }
+
+    /// Counts a connection of a balancer whose PROXY header was not accepted, and logs a warning.
+    pub(super) fn refuse_header(&self, peer: SocketAddr, cause: &str) {
+        self.open.metrics.proxy_headers_refused.fetch_add(1, Relaxed);
+        if self.open.proxy_header.is_due() {
+            tracing::warn!(target: "failure", kind = "proxy_header", peer = %peer, cause);
+        }
     }
 }
 
 impl Drop for Admitted {
     fn drop(&mut self) {
         self.open.metrics.connections.fetch_sub(1, Relaxed);
-        let mut peers = self.open.peers();
-        if let Some(count) = peers.get_mut(&self.peer) {
-            *count -= 1;
-            if *count == 0 {
-                peers.remove(&self.peer);
-            }
+        if let Some(network) = lock(&self.peer).take() {
+            leave(&mut lock(&self.open.peers), network);
         }
     }
+}
+
+fn leave(peers: &mut HashMap<IpAddr, usize>, network: IpAddr) {
+    if let Some(count) = peers.get_mut(&network) {
+        *count -= 1;
+        if *count == 0 {
+            peers.remove(&network);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code that holds a lock can panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Warning {

@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
+use endseal_s3_protocol::S3Error;
 use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -17,12 +18,16 @@ use tokio::sync::watch;
 use tokio::task::JoinError;
 use tokio::time::{sleep, timeout};
 
-use crate::config::TlsFiles;
+use crate::config::{Balancers, ClientAddressSource, TlsFiles};
 use crate::context::Proxy;
+use crate::server::client_address::ClientAddress;
 use crate::server::client_connections::{Admitted, ClientConnections};
+use crate::server::forwarded_for;
 use crate::server::generation::{Current, Generation};
 use crate::server::long_answer;
 use crate::server::metrics::MetricsServer;
+use crate::server::proxy_header::{ProxyHeaderError, read_client};
+use crate::server::service::FORWARDED;
 use crate::server::slow_peer::Front;
 use crate::server::workers::Workers;
 use crate::transfer::Outgoing;
@@ -38,9 +43,16 @@ pub struct Server {
 /// Accepted connection of a client.
 struct ClientConnection {
     peer: SocketAddr,
+    /// Balancers of the configuration, if the peer is one of them.
+    balancers: Option<Arc<Balancers>>,
+    /// Address of the client, if it is the same for all requests.
+    client: ClientAddress,
     header_timeout: Duration,
     admitted: Arc<Admitted>,
 }
+
+/// Timeout for the header of the PROXY protocol.
+const PROXY_HEADER: Duration = Duration::from_secs(10);
 
 /// Timeout for the TLS handshake.
 const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
@@ -106,11 +118,20 @@ impl Server {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let Some(admitted) = connections.admit(peer, permit) else { continue };
+                    let admitted = connections.admit(permit);
+                    let balancers = self.current.proxy().balancers.clone();
+                    let balancers = balancers.filter(|known| known.contain(peer.ip()));
+                    let client = ClientAddress::from(peer);
+                    // A balancer states its clients later.
+                    if balancers.is_none() && !admitted.count_for(client) {
+                        continue;
+                    }
                     // Without this, small responses wait for an acknowledgement of the client.
                     let _ = stream.set_nodelay(true);
                     let client = ClientConnection {
                         peer,
+                        balancers,
+                        client,
                         header_timeout: connections.header_timeout(limits.header_timeout),
                         admitted: Arc::new(admitted),
                     };
@@ -152,10 +173,13 @@ impl Server {
 
     async fn connection(
         self,
-        stream: TcpStream,
-        client: ClientConnection,
+        mut stream: TcpStream,
+        mut client: ClientConnection,
         stop: watch::Receiver<bool>,
     ) {
+        if !client.learn_address(&mut stream).await {
+            return;
+        }
         // Cloned, so that an idle connection does not keep the keys of a replaced configuration.
         let tls = self.current.get().tls.clone();
         match tls {
@@ -178,7 +202,8 @@ impl Server {
         let limits = self.current.proxy().limits().clone();
         let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
         let service = service_fn(|request| {
-            answer(self.current.proxy(), request, client.peer, Arc::clone(&client.admitted))
+            let address = client.of_request(&request);
+            answer(self.current.proxy(), request, address, Arc::clone(&client.admitted))
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -199,26 +224,88 @@ impl Server {
     }
 }
 
+impl ClientConnection {
+    /// Reads the header of the PROXY protocol if a balancer sends it. Returns false if the
+    /// connection must be closed.
+    async fn learn_address(&mut self, stream: &mut TcpStream) -> bool {
+        let source = self.balancers.as_ref().map(|balancers| balancers.client_address);
+        if source != Some(ClientAddressSource::ProxyProtocol) {
+            return true;
+        }
+        let limit = PROXY_HEADER.min(self.header_timeout);
+        let cause = match timeout(limit, read_client(stream)).await {
+            Ok(Ok(client)) => {
+                if let Some(client) = client {
+                    self.client = ClientAddress::stated(client, self.peer);
+                }
+                return self.admitted.count_for(self.client);
+            }
+            Ok(Err(ProxyHeaderError::Silent)) => return false,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the header did not come in time".to_owned(),
+        };
+        self.admitted.refuse_header(self.peer, &cause);
+        false
+    }
+
+    /// Returns the address of the client of a request.
+    ///
+    /// # Errors
+    /// If a header in which a balancer states the address is malformed, or the client has too many
+    /// connections.
+    fn of_request<B>(&self, request: &Request<B>) -> (ClientAddress, Result<(), S3Error>) {
+        let Some(balancers) = &self.balancers else { return (self.client, Ok(())) };
+        let ClientAddressSource::Header(header) = balancers.client_address else {
+            return (self.client, Ok(()));
+        };
+        let (headers, peer) = (request.headers(), self.peer.ip());
+        let is_balancer = |address| balancers.contain(address);
+        let client = match forwarded_for::client(headers, header, peer, is_balancer) {
+            // The balancer's own request.
+            Ok(client) if client == peer.to_canonical() => self.client,
+            Ok(client) => ClientAddress::forwarded(client, self.peer),
+            Err(error) => {
+                let text = error.to_string();
+                let error = S3Error::invalid_request("The address of the client is malformed.");
+                return (self.client, Err(error.because(FORWARDED, text)));
+            }
+        };
+        match self.admitted.count_for(client) {
+            true => (client, Ok(())),
+            false => (client, Err(S3Error::slow_down().with_retry_after(1))),
+        }
+    }
+}
+
 /// Answers a request. If the future is dropped, the work ends, except for the completion of an
-/// upload and for copies.
+/// upload, for copies, and for uploads in parts.
 ///
 /// # Errors
 /// If the runtime shuts down.
 async fn answer(
     proxy: Arc<Proxy>,
     request: Request<Incoming>,
-    peer: SocketAddr,
+    (client, admission): (ClientAddress, Result<(), S3Error>),
     admitted: Arc<Admitted>,
 ) -> Result<Response<Outgoing>, JoinError> {
-    if !long_answer::is_long(&request) {
-        return Ok(proxy.answer(request, peer).await);
-    }
     let id = proxy.request_id();
+    if !long_answer::is_long(&request) {
+        if !long_answer::is_in_parts(&request, &proxy) {
+            return Ok(proxy.answer_as(request, client, admission, id).await);
+        }
+        // If the client disconnects, the upload at the backend is aborted in here.
+        let work = async move {
+            let answer = proxy.answer_as(request, client, admission, id).await;
+            drop(admitted);
+            answer
+        };
+        return tokio::spawn(work).await;
+    }
     let shown = HeaderValue::from_str(id.as_str());
     // If the client disconnects during a completion and it is aborted, MinIO keeps an upload
     // without parts.
     let work = async move {
-        let answer = proxy.answer_as(request, peer, id).await;
+        let answer = proxy.answer_as(request, client, admission, id).await;
         drop(admitted);
         answer
     };

@@ -5,13 +5,14 @@
 use core::time::Duration;
 
 use endseal_s3_protocol::Query;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use super::service::REQUEST_ID;
-use crate::headers::COPY_SOURCE;
+use crate::context::Proxy;
+use crate::headers::{self, COPY_SOURCE};
 use crate::transfer::{Awaited, Outgoing};
 
 /// Time without a result after which the answer starts.
@@ -29,6 +30,14 @@ pub(super) fn is_long<B>(request: &Request<B>) -> bool {
         Method::PUT => request.headers().contains_key(COPY_SOURCE) && !has_upload(),
         _ => false,
     }
+}
+
+/// Returns true for a request whose content may be sent to the backend in parts. Its work must not
+/// be dropped, because it ends with the completion or the abort of an upload.
+pub(super) fn is_in_parts<B>(request: &Request<B>, proxy: &Proxy) -> bool {
+    let len = headers::text(request.headers(), CONTENT_LENGTH).and_then(|len| len.parse().ok());
+    matches!(*request.method(), Method::PUT | Method::POST)
+        && len.is_some_and(|len| proxy.parallel_parts.are_for(len))
 }
 
 /// Returns the answer of `work`, or one that is sent while it goes on. The work continues if the

@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use http_body::Body as _;
 use hyper::body::Incoming;
 
+use super::client_address::ClientAddress;
 use super::error_details::RequestFacts;
 use super::error_response;
 use super::request_id::RequestId;
@@ -23,6 +24,9 @@ use crate::names::parse_target;
 use crate::observability::failure;
 use crate::operations;
 use crate::transfer::{Leftover, Outgoing, RequestBody};
+
+/// Kind of the error for a header of a balancer that is malformed.
+pub(super) const FORWARDED: &str = "forwarded";
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
@@ -40,14 +44,15 @@ impl Proxy {
     /// Answers a request. Errors become responses, too.
     pub async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Outgoing> {
         let id = self.request_id();
-        self.answer_as(request, peer, id).await
+        self.answer_as(request, peer.into(), Ok(()), id).await
     }
 
-    /// Answers a request that has this id.
+    /// Answers a request that has this id. It is refused with the error of its `admission`.
     pub(super) async fn answer_as(
         &self,
         request: Request<Incoming>,
-        peer: SocketAddr,
+        client: ClientAddress,
+        admission: Result<(), S3Error>,
         id: RequestId,
     ) -> Response<Outgoing> {
         let start = Instant::now();
@@ -63,7 +68,12 @@ impl Proxy {
         let in_flight = self.metrics.started();
         let method = head.method.clone();
         let facts = RequestFacts::of(&head);
-        let result = self.serve(head, body, &mut seen).await;
+        // A balancer that sends no address would go on to do so.
+        let is_malformed = admission.as_ref().is_err_and(|error| error.kind() == Some(FORWARDED));
+        let result = match admission {
+            Ok(()) => self.serve(head, body, &mut seen).await,
+            Err(error) => Err(error),
+        };
         let (mut response, error) = match result {
             Ok(response) => (self.with_clients_names(&seen, response).await, None),
             Err(error) => {
@@ -72,7 +82,7 @@ impl Proxy {
             }
         };
         seen.leftover.end(&mut response).await;
-        if response.status() == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE {
+        if response.status() == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE || is_malformed {
             // The client would send the same again, on a connection whose buffer has grown.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -93,7 +103,8 @@ impl Proxy {
         tracing::info!(
             target: "access",
             request = id,
-            peer = %peer,
+            peer = %client,
+            via = client.via.map(tracing::field::display),
             access_key = seen.client.as_deref().map(Client::access_key),
             operation,
             // The method may be a token of any length.

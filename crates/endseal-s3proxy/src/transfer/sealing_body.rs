@@ -150,6 +150,23 @@ impl Sealed {
         Poll::Ready(fits(self.buffer.capacity()) * CHUNK_LEN)
     }
 
+    /// Returns the next sealed bytes, or `None` after the last ones. The result of sealing is in
+    /// the report then.
+    ///
+    /// # Errors
+    /// The error of the content.
+    pub(crate) fn poll_sealed(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, S3Error>>> {
+        let piece = ready!(self.next(cx));
+        if let Some(Err(error)) = &piece {
+            self.sealer = None;
+            self.report.tell(Err(error.clone()));
+        }
+        Poll::Ready(piece)
+    }
+
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         while self.sealer.is_some() {
             let most = ready!(self.poll_buffer(cx));
@@ -189,11 +206,6 @@ impl http_body::Body for Sealed {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, SourceError>>> {
-        let piece = ready!(self.next(cx));
-        if let Some(Err(error)) = &piece {
-            self.sealer = None;
-            self.report.tell(Err(error.clone()));
-        }
-        Poll::Ready(frame(piece))
+        self.poll_sealed(cx).map(frame)
     }
 }

@@ -32,6 +32,10 @@ impl Lines {
         tracing::subscriber::set_default(self.clone())
     }
 
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
     pub(crate) fn warnings(&self) -> Vec<String> {
         let all = self.0.lock().unwrap();
         all.iter().filter(|line| line.starts_with("failure ")).cloned().collect()

@@ -5,6 +5,7 @@
 mod access;
 mod account;
 mod announced_checksums;
+mod balancers;
 mod bypasses;
 mod chunked;
 mod clean;
@@ -38,6 +39,7 @@ mod named_lists;
 mod named_upkeep;
 mod objects;
 mod odd_server;
+mod parallel_parts;
 mod pipelining;
 mod races;
 mod recorded_clean;

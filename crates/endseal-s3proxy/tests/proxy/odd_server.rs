@@ -1,6 +1,6 @@
 //! Server in front of the folder that imitates the behaviour of other servers.
 
-use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use core::time::Duration;
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::client::{Answer, Client};
 use crate::fixture::World;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Oddity {
     /// `If-Match` of copies is ignored: the request is forwarded without it.
     HeedlessOfCopies,
@@ -46,6 +46,15 @@ pub(crate) enum Oddity {
     /// Every response states the stored length, has a hop-by-hop header, and lists the request's
     /// headers.
     TellsHeaders,
+    /// The first attempt to send a part is answered with 503.
+    RefusesPartsOnce,
+    /// The fourth part is refused with 403.
+    RefusesAPart,
+    /// A part takes some time.
+    TakesPartsSlowly,
+    /// The first abort of an upload succeeds, and the upload is still there. versitygw behaves like
+    /// this if it stores a part meanwhile.
+    KeepsAborted,
 }
 
 pub(crate) struct OddServer {
@@ -54,6 +63,10 @@ pub(crate) struct OddServer {
     pub(crate) completing: mpsc::UnboundedReceiver<()>,
     /// Targets of all requests.
     pub(crate) targets: Arc<Mutex<Vec<String>>>,
+    /// Maximum number of parts that were on their way at the same time.
+    pub(crate) most_parts: Arc<AtomicUsize>,
+    /// Maximum number of parts that were on their way when an upload was aborted.
+    pub(crate) parts_at_abort: Arc<AtomicUsize>,
 }
 
 /// Duration of a step: longer than a client needs to disconnect, or to send another request.
@@ -70,6 +83,9 @@ struct Shared {
     /// Folders that were already lost once.
     lost: Mutex<HashSet<String>>,
     targets: Arc<Mutex<Vec<String>>>,
+    parts: AtomicUsize,
+    most_parts: Arc<AtomicUsize>,
+    parts_at_abort: Arc<AtomicUsize>,
     /// Tags of objects as the last writer sent them, by path.
     tags: Mutex<HashMap<String, String>>,
 }
@@ -93,15 +109,20 @@ impl OddServer {
             completing: tell,
             lost: Mutex::default(),
             targets: Arc::default(),
+            parts: AtomicUsize::new(0),
+            most_parts: Arc::default(),
+            parts_at_abort: Arc::default(),
             tags: Mutex::default(),
         });
         let targets = Arc::clone(&shared.targets);
+        let most_parts = Arc::clone(&shared.most_parts);
+        let parts_at_abort = Arc::clone(&shared.parts_at_abort);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(Arc::clone(&shared).serve(stream));
             }
         });
-        Self { address, completing, targets }
+        Self { address, completing, targets, most_parts, parts_at_abort }
     }
 }
 
@@ -137,6 +158,26 @@ impl Shared {
             let answer = format!("HTTP/1.1 409 ...\r\ncontent-length: {length}\r\n\r\n{document}");
             let _ = stream.write_all(answer.as_bytes()).await;
             return;
+        }
+        if let Some(status) = self.refusal_of_part(&request) {
+            let answer = format!("HTTP/1.1 {status} ...\r\ncontent-length: 0\r\n\r\n");
+            let _ = stream.write_all(answer.as_bytes()).await;
+            return;
+        }
+        if request.method == "DELETE" && request.target.contains("uploadId=") {
+            self.parts_at_abort.fetch_max(self.parts.load(SeqCst), SeqCst);
+            if self.oddity == Oddity::KeepsAborted
+                && self.lost.lock().unwrap().insert(request.target.clone())
+            {
+                let _ = stream.write_all(b"HTTP/1.1 204 ...\r\n\r\n").await;
+                return;
+            }
+        }
+        if self.oddity == Oddity::TakesPartsSlowly && request.target.contains("partNumber=") {
+            let parts = self.parts.fetch_add(1, SeqCst) + 1;
+            self.most_parts.fetch_max(parts, SeqCst);
+            tokio::time::sleep(STEP).await;
+            self.parts.fetch_sub(1, SeqCst);
         }
         let is_pinned = |name: &str| request.headers.iter().any(|(it, _)| it == name);
         if self.oddity == Oddity::RefusesConditions && is_pinned("range") && is_pinned("if-match") {
@@ -228,6 +269,18 @@ impl Shared {
         let folder = components.next().zip(components.next());
         let Some((".endseal", folder)) = folder else { return false };
         request.method == "PUT" && self.lost.lock().unwrap().insert(folder.to_owned())
+    }
+
+    fn refusal_of_part(&self, request: &Request) -> Option<u16> {
+        let number = request.target.split("partNumber=").nth(1)?.split('&').next().unwrap();
+        match self.oddity {
+            Oddity::RefusesPartsOnce => {
+                let is_first = self.lost.lock().unwrap().insert(number.to_owned());
+                is_first.then_some(503)
+            }
+            Oddity::RefusesAPart if number == "4" => Some(403),
+            _ => None,
+        }
     }
 
     async fn ask(&self, request: &Request) -> Answer {

@@ -8,13 +8,10 @@ use endseal_s3_protocol::xml::CompletedPart;
 use http::HeaderMap;
 
 use crate::content_checksum::{kept_algorithm, shown_algorithm};
-use crate::headers;
+use crate::headers::{self, CHECKSUM_ALGORITHM};
 
 /// Header with the type of the checksum.
 pub(super) const CHECKSUM_TYPE: &str = "x-amz-checksum-type";
-
-/// Header with the algorithm of the checksum.
-pub(super) const CHECKSUM_ALGORITHM: &str = "x-amz-checksum-algorithm";
 
 /// Algorithm and type of an announced checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

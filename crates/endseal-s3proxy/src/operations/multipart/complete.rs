@@ -13,7 +13,6 @@ use endseal_s3_protocol::headers::is_object_size;
 use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3_protocol::xml::{self, ChecksumChange, CompletedPart, ResultChange};
 use http::header::ETAG;
-use http::response::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::time::sleep;
 
@@ -24,12 +23,12 @@ use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
 use crate::content_checksum::kept;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::{expect_etag, late_error, read, with_document};
+use crate::forward::{completed_by, read, with_document};
 use crate::headers;
 use crate::operations::copy_object::rewrite_answer;
 use crate::operations::{conditions, content, location, pass_through};
 use crate::transfer::{Outgoing, TRAILER, checksum_of};
-use crate::upstream::{Body, ResponseBody};
+use crate::upstream::Body;
 
 /// Maximum size of a request in bytes: 10,000 parts with tags and checksums.
 const MAX_REQUEST: u64 = 4 << 20;
@@ -155,23 +154,6 @@ async fn attempt(
     // The size is that of the sealed object.
     answer.headers_mut().remove(headers::OBJECT_SIZE);
     Ok(Some(answer))
-}
-
-/// Reads the backend's response to a completion.
-///
-/// # Errors
-/// The backend's error, including one that it reports in the document after status 200.
-async fn completed_by(
-    sent: Result<Response<ResponseBody>, S3Error>,
-) -> Result<(Parts, Bytes, xml::Fields), S3Error> {
-    let (head, body) = sent?.into_parts();
-    let document = read(body, 64 * 1024).await?;
-    let fields = xml::Fields::read(&document).map_err(|error| S3Error::unreadable(&error))?;
-    if fields.root == "Error" {
-        return Err(late_error(fields));
-    }
-    expect_etag(&fields)?;
-    Ok((head, document, fields))
 }
 
 /// Removes checksum headers: in this request they describe the object, not its body.

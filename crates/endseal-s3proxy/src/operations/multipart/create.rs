@@ -1,22 +1,20 @@
 //! `CreateMultipartUpload`.
 
-use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
 use endseal_s3_format::{Header, UploadId};
 use endseal_s3_protocol::S3Error;
-use endseal_s3_protocol::xml::{self, ResultChange, XmlError};
+use endseal_s3_protocol::xml::{self, ResultChange};
 use http::{Method, Response};
 
-use super::announced::{Announced, CHECKSUM_ALGORITHM, CHECKSUM_TYPE};
+use super::announced::{Announced, CHECKSUM_TYPE};
 use super::upload::Upload;
 use crate::bucket::Plaintext;
 use crate::context::{Proxy, RequestContext};
-use crate::forward::{late_error, read, with_document};
-use crate::headers;
+use crate::forward::{started, with_document};
+use crate::headers::{self, CHECKSUM_ALGORITHM};
 use crate::operations::put_object::set_metadata;
 use crate::sealed_object::ObjectRef;
 use crate::transfer::{Outgoing, TRAILER};
-use crate::upstream::ResponseBody;
 
 /// Starts an upload.
 pub(in crate::operations) async fn create(
@@ -72,15 +70,4 @@ pub(in crate::operations) async fn create(
         headers::insert(headers, CHECKSUM_TYPE, checksum_type.name())?;
     }
     Ok(answer)
-}
-
-/// Reads the backend's response. Returns its document and the backend's id of the upload.
-async fn started(body: ResponseBody) -> Result<(Bytes, String), S3Error> {
-    let document = read(body, 64 * 1024).await?;
-    let fields = xml::Fields::read(&document).map_err(|error| S3Error::unreadable(&error))?;
-    if fields.root == "Error" {
-        return Err(late_error(fields));
-    }
-    let id = fields.upload_id;
-    Ok((document, id.ok_or_else(|| S3Error::unreadable(&XmlError::Missing("UploadId")))?))
 }
