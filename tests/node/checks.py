@@ -155,7 +155,7 @@ def an_invitation_of_another_hub_is_refused(world):
 @check
 def a_person_who_has_not_joined_is_named(world):
     ran = world.alice.ok("sync")
-    assert "bob has not joined the hub" in ran.err and "1 cannot be sent" in ran.err, ran.err
+    assert "bob has no device at the hub" in ran.err and "1 cannot be sent" in ran.err, ran.err
 
 
 @check

@@ -177,7 +177,7 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
         };
         let note = match (skipped.reason, skipped.device) {
             (SkippedReason::Unknown, _) => {
-                format!("note: {name} has not joined the hub: what you wrote waits here")
+                format!("note: {name} has no device at the hub: what you wrote waits here")
             }
             (SkippedReason::NoDevice, _) => format!("note: {name} has no device at the hub"),
             (SkippedReason::NoPrekey, Some(device)) => {

@@ -254,7 +254,7 @@ fn a_member_who_is_no_contact_has_the_name_of_the_roster() {
     bob.run(&["say", "team", "hello"]).ok();
     let ran = bob.run(&["sync"]).ok();
     assert!(
-        ran.err.contains("note: dave (no contact) has not joined the hub: what"),
+        ran.err.contains("note: dave (no contact) has no device at the hub: what"),
         "{}",
         ran.err
     );
@@ -324,7 +324,7 @@ fn what_cannot_be_done_is_said() {
     alice.run(&["say", &carol.identity(), "to one who is not there"]).ok();
     let ran = alice.run(&["sync"]).ok();
     assert_eq!(ran.confirmation(), "0 received, 0 sent; 1 cannot be sent now, and waits");
-    assert!(ran.err.contains("has not joined the hub"), "{}", ran.err);
+    assert!(ran.err.contains("has no device at the hub"), "{}", ran.err);
     // Registering again does not use up an invitation.
     alice.run(&["join", "alice.invite"]).ok();
     drop(hub);

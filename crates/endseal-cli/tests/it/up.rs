@@ -158,7 +158,7 @@ fn commands_say_the_same_with_a_process_and_without() {
     alice.run(&["say", &alice.identity(), "x"]).fails(2, "this is your own identity");
     let ran = alice.run(&["sync"]).ok();
     assert!(ran.confirmation().ends_with("1 cannot be sent now, and waits"), "{}", ran.err);
-    assert!(ran.err.contains("has not joined the hub"), "{}", ran.err);
+    assert!(ran.err.contains("has no device at the hub"), "{}", ran.err);
     assert_eq!(bob.run(&["sync"]).ok().confirmation(), "1 received, 0 sent");
     bob.feed(&["say", "alice", "-", "--lines"], b"one\ntwo\n").ok();
     bob.run(&["sync"]).ok();
