@@ -156,6 +156,11 @@ fn sources(target: &str) -> Vec<Source> {
         "roster" => vec![source("roster", "roster", PLAIN)],
         "bundle" => vec![source("session", "bundle", PLAIN)],
         "certificate" => vec![source("session", "certificate", PLAIN)],
+        "conversation" => vec![
+            source("conversation", "state", &[b"\x00"]),
+            source("conversation", "evidence", &[b"\x01"]),
+            source("conversation", "note", &[b"\x02"]),
+        ],
         "session_message" => vec![source("session", "message", PLAIN)],
         "session_file" => vec![source("session-file", "file", &[b"\x06"])],
         "transfer" => vec![source("transfer", "frames", &[b"\x06"])],

@@ -46,7 +46,7 @@ targets! {
     nostr_session: nostr_session;
     s3: s3_authorization, s3_aws_chunked, s3_object_header, s3_xml;
     s3_requests: s3_requests;
-    session: bundle, certificate, mls_header, session_file, session_message, store_packs;
+    session: bundle, certificate, conversation, mls_header, session_file, session_message, store_packs;
     transport: transfer, transport_prefix;
 }
 

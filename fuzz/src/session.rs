@@ -1,7 +1,7 @@
 //! Fuzz targets of messages between devices, and of session files.
 
 use endseal_keyring::device::{Certificate, PrekeyBundle};
-use endseal_session::group::GroupHeader;
+use endseal_session::group::{Evidence, GroupHeader, MembershipState};
 use endseal_session::{FileRecord, FileRecordError, FileRecords, Message};
 
 use endseal_store::hazmat;
@@ -36,6 +36,30 @@ pub fn mls_header(data: &[u8]) {
     if let Some(header) = GroupHeader::parse(data) {
         assert!((1..=63).contains(&header.id.len()));
         assert!(data.windows(header.id.len()).any(|window| window == header.id));
+    }
+}
+
+/// Fuzzes states of conversations, evidence and notes: each has exactly one encoding, and a state
+/// has its own devices.
+pub fn conversation(data: &[u8]) {
+    let (kind, data) = choice(data);
+    match kind % 3 {
+        0 => {
+            if let Ok(state) = MembershipState::from_bytes(data) {
+                assert_eq!(state.to_bytes(), data);
+                assert!(state.devices().all(|device| state.has_device(&device)));
+            }
+        }
+        1 => {
+            if let Ok(evidence) = Evidence::from_bytes(data) {
+                assert_eq!(evidence.to_bytes().expect("it was read"), data);
+            }
+        }
+        _ => {
+            if let Some(header) = GroupHeader::parse(data) {
+                assert!((1..=63).contains(&header.id.len()));
+            }
+        }
     }
 }
 

@@ -114,7 +114,7 @@ pub struct Commit {
     pub added: Vec<Address>,
     /// Certificates of the added devices, in the same order.
     pub(crate) certificates: Vec<[u8; Certificate::LEN]>,
-    /// Ids of the key packages of the added devices.
+    /// Ids of the key packages of the added devices that must not be used again.
     pub(crate) key_packages: Vec<Vec<u8>>,
     /// Time since 1970 after which none of the key packages is valid.
     pub(crate) key_packages_until: Duration,
@@ -438,11 +438,13 @@ impl Group {
             true => None,
             false => Some(evidence.to_bytes().map_err(|_| GroupError::TooLarge)?),
         };
-        let (mut packages, mut added) = (Vec::new(), Vec::new());
+        let (mut packages, mut added, mut reusable) = (Vec::new(), Vec::new(), Vec::new());
         for package in key_packages {
             added.push(GroupDevice::certificate_in(package)?.address());
             let package = MlsMessage::from_bytes(package);
-            packages.push(package.map_err(|_| GroupError::InvalidKeyPackage)?);
+            let package = package.map_err(|_| GroupError::InvalidKeyPackage)?;
+            reusable.extend(self.now.reference_if_reusable(&package));
+            packages.push(package);
         }
         let own = self.now.address;
         let goes = |it: &Address| !after.has_device(it) || added.contains(it);
@@ -460,6 +462,11 @@ impl Group {
             }
             let state = Extension::new(STATE, after.to_bytes());
             Ok(builder.set_group_info_ext([state].into_iter().collect()))
+        })
+        .map(|commit| {
+            let is_used_up = |id: &Vec<u8>| !reusable.contains(id);
+            let key_packages = commit.key_packages.into_iter().filter(is_used_up).collect();
+            Commit { key_packages, ..commit }
         })
     }
 

@@ -311,7 +311,7 @@ fn what_cannot_be_done_is_said() {
     let [alice, bob] = members(&scratch, &hub);
     let carol = Person::new("carol", &scratch);
     carol.run(&["sync"]).fails(4, "this device is registered at no hub");
-    carol.run(&["join", "bob.invite"]).fails(1, "the invitation is used up");
+    carol.run(&["join", "bob.invite"]).fails(1, "the hub asks for an invitation");
     carol.run(&["join", "/dev/null"]).fails(2, "holds no invitation");
     for args in [&["say", "carol", "x"][..], &["history", "carol"]] {
         let ran = alice.run(args).fails(2, "'carol' is no contact and no group");

@@ -11,7 +11,7 @@ use mls_rs::crypto::SignatureSecretKey;
 use mls_rs::group::ExportedTree;
 use mls_rs::mls_rs_codec::{MlsDecode, MlsEncode};
 use mls_rs::time::MlsTime;
-use mls_rs::{Client, ExtensionList, MlsMessage};
+use mls_rs::{Client, Extension, ExtensionList, KeyPackage, MlsMessage};
 use mls_rs_core::key_package::KeyPackageData;
 
 use super::config::Config;
@@ -20,7 +20,7 @@ use super::error::{GroupError, StateError};
 use super::membership_state::MembershipState;
 use super::mls_state::MlsState;
 use super::provider::Provider;
-use super::rules::{EVIDENCE, Rules, STATE, STATE_DIGEST, context_extensions};
+use super::rules::{EVIDENCE, LAST_RESORT, Rules, STATE, STATE_DIGEST, context_extensions};
 use super::state::GroupMeta;
 use super::storage_adapter::{Epochs, StorageAdapter, Table};
 use super::suite::Suite;
@@ -177,12 +177,37 @@ impl GroupDevice {
         suite: Suite,
         now: Duration,
     ) -> Result<(Vec<u8>, KeyPackageSecret), GroupError> {
+        self.key_package_with(ExtensionList::new(), suite, now)
+    }
+
+    /// Makes a key package like [`Self::key_package`] that a directory gives out when it has no
+    /// other one, to any number of askers (draft-ietf-mls-extensions, "last resort"). A leaf that
+    /// came from it SHOULD be renewed by [`Group::update`] as soon as the device has joined.
+    ///
+    /// The caller MUST keep the secrets until the lifetime has ended.
+    ///
+    /// # Errors
+    /// Those of [`Self::key_package`].
+    pub fn last_resort_key_package(
+        &self,
+        suite: Suite,
+        now: Duration,
+    ) -> Result<(Vec<u8>, KeyPackageSecret), GroupError> {
+        let mark = Extension::new(LAST_RESORT, Vec::new());
+        self.key_package_with([mark].into_iter().collect(), suite, now)
+    }
+
+    fn key_package_with(
+        &self,
+        extensions: ExtensionList,
+        suite: Suite,
+        now: Duration,
+    ) -> Result<(Vec<u8>, KeyPackageSecret), GroupError> {
         let storage_adapter = StorageAdapter::new();
         let client = self.client(suite, &storage_adapter)?;
         let now = MlsTime::from_duration_since_epoch(now);
         let (message, table) = storage_adapter.with(Table::default(), || {
-            let (none, no) = (ExtensionList::new(), ExtensionList::new());
-            client.generate_key_package_message(none, no, Some(now))
+            client.generate_key_package_message(extensions, ExtensionList::new(), Some(now))
         });
         let message = message.and_then(|message| message.to_bytes());
         let message = message.map_err(|_| GroupError::Internal)?;
@@ -251,6 +276,17 @@ impl GroupDevice {
         let package = package.ok_or(GroupError::InvalidKeyPackage)?;
         credential::certificate(package.signing_identity())
             .map_err(|_| GroupError::InvalidKeyPackage)
+    }
+
+    /// Returns true if the secrets are those of a
+    /// [`last_resort_key_package`](Self::last_resort_key_package), which stay after a use.
+    ///
+    /// # Errors
+    /// [`StateError`] if the bytes are damaged.
+    pub fn is_last_resort(data: &[u8]) -> Result<bool, StateError> {
+        let data = KeyPackageData::mls_decode(&mut &data[..]).map_err(|_| StateError)?;
+        let package = KeyPackage::mls_decode(&mut &data.key_package_bytes[..]);
+        Ok(package.map_err(|_| StateError)?.extensions.has_extension(LAST_RESORT))
     }
 
     /// Returns the end of a key package's lifetime, since 1970, from the data of its
@@ -377,6 +413,7 @@ impl GroupDevice {
             .identity_provider(Credentials)
             .mls_rules(Rules(storage_adapter.clone()))
             .extension_type(STATE_DIGEST)
+            .extension_type(LAST_RESORT)
             .custom_proposal_type(EVIDENCE)
             .group_state_storage(storage_adapter.clone())
             .key_package_repo(storage_adapter.clone())

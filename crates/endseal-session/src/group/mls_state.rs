@@ -6,13 +6,13 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::hash;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::{Address, Certificate};
-use mls_rs::MlsMessage;
 use mls_rs::error::MlsError;
 use mls_rs::group::proposal::Proposal;
 use mls_rs::group::{
     CommitEffect, CommitMessageDescription, CommitSecrets, Member, ProposalMessageDescription,
     ProposalSender, ReceivedMessage,
 };
+use mls_rs::{CryptoProvider as _, MlsMessage};
 
 use super::config::Config;
 use super::error::{GAP, OpenError, StateError};
@@ -21,11 +21,13 @@ use super::header::{Content, GroupHeader};
 use super::membership_state::MembershipState;
 use super::note::EXPORTER;
 use super::opened::{Change, Opened, Proposed};
-use super::rules::{EVIDENCE, MAX_MEMBERS, is_state_of};
+use super::provider::Provider;
+use super::rules::{EVIDENCE, LAST_RESORT, MAX_MEMBERS, is_state_of};
 use super::signatures::Signatures;
 use super::skipped_key_budget::MAX_MISSING;
 use super::state::{EpochState, GroupChanges, GroupMeta, OwnCommit, Pending};
 use super::storage_adapter::{Epochs, StorageAdapter, Table, Watch};
+use super::suite::Suite;
 use super::{PAST_EPOCHS, credential};
 
 /// Number of commits after which past epochs are taken from the library. It keeps all of them until
@@ -422,6 +424,18 @@ impl MlsState {
         let member = self.mls.roster().member_with_index(leaf).ok()?;
         PublicKey::from_bytes(member.signing_identity.signature_key.as_bytes().try_into().ok()?)
             .ok()
+    }
+
+    /// Returns the reference of a key package that may be used more than once; `None` for others.
+    pub(super) fn reference_if_reusable(&self, package: &MlsMessage) -> Option<Vec<u8>> {
+        let package = package.as_key_package()?;
+        if !package.extensions.has_extension(LAST_RESORT) {
+            return None;
+        }
+        let suite = Suite::from_number(package.cipher_suite.into())?;
+        let provider = Provider::new(&[suite], &self.storage_adapter);
+        let provider = provider.cipher_suite_provider(package.cipher_suite)?;
+        package.to_reference(&provider).ok().map(|it| it.to_vec())
     }
 
     /// Returns the secret of this epoch for notes.

@@ -25,6 +25,8 @@ use super::storage_adapter::StorageAdapter;
 pub(super) const STATE_DIGEST: ExtensionType = ExtensionType::new(0xf0e1);
 /// Extension of the group info, and so of welcomes, with the state itself.
 pub(super) const STATE: ExtensionType = ExtensionType::new(0xf0e2);
+/// Extension of a key package that may be used more than once (draft-ietf-mls-extensions).
+pub(super) const LAST_RESORT: ExtensionType = ExtensionType::new(0x000a);
 /// Proposal with the evidence for a change of the state.
 pub(super) const EVIDENCE: ProposalType = ProposalType::new(0xf0e3);
 

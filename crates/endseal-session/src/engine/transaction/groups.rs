@@ -45,6 +45,8 @@ pub struct JoinedGroup {
     pub released: Vec<Released>,
     /// Persons and devices of the conversation; `None` for a group without one.
     pub conversation: Option<MembershipState>,
+    /// True if the device was added by its key package of last resort: it SHOULD commit an update.
+    pub by_last_resort: bool,
 }
 
 /// State of a group, for display.
@@ -85,6 +87,23 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         now: Duration,
     ) -> Result<Vec<u8>, GroupChangeError> {
         let (public, secret) = self.device.groups.key_package(suite, now)?;
+        self.transaction
+            .put_record(records::KEY_PACKAGE, &secret.id, &secret.data)
+            .map_err(EngineError::from)?;
+        Ok(public)
+    }
+
+    /// Makes a key package of last resort: others can add this device with it any number of times.
+    /// Its secrets are stored until its lifetime has ended. `now` is the time since 1970.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`] if the suite is not supported or the store fails.
+    pub fn last_resort_key_package(
+        &mut self,
+        suite: Suite,
+        now: Duration,
+    ) -> Result<Vec<u8>, GroupChangeError> {
+        let (public, secret) = self.device.groups.last_resort_key_package(suite, now)?;
         self.transaction
             .put_record(records::KEY_PACKAGE, &secret.id, &secret.data)
             .map_err(EngineError::from)?;
@@ -183,8 +202,17 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let replaced = self.replace(&id, &joined.key_package, digest);
         self.failed |= replaced.is_err();
         let superseded = self.store_session.superseded(&certificates)?;
-        let released = replaced?;
-        Ok(JoinedGroup { id, epoch, inviter, members, superseded, released, conversation })
+        let (released, by_last_resort) = replaced?;
+        Ok(JoinedGroup {
+            id,
+            epoch,
+            inviter,
+            members,
+            superseded,
+            released,
+            conversation,
+            by_last_resort,
+        })
     }
 
     fn used_key_package(&self, id: &[u8]) -> Result<Option<UsedKeyPackage>, EngineError> {
@@ -195,26 +223,31 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         value.as_deref().map(|bytes| read(bytes)).transpose()
     }
 
-    /// Deletes the remaining rows of a replaced group, and the key package. Returns the messages
-    /// that were parked for the group and have a result now.
+    /// Deletes the remaining rows of a replaced group, and the key package if it serves once.
+    /// Returns the messages that were parked for the group and have a result now, and true if the
+    /// key package is that of last resort.
     fn replace(
         &mut self,
         id: &[u8],
         key_package: &[u8],
         welcome: [u8; hash::LEN],
-    ) -> Result<Vec<Released>, EngineError> {
+    ) -> Result<(Vec<Released>, bool), EngineError> {
         let conversation = Conversation::group(id).ok_or(EngineError::Damaged("group"))?;
+        let mut by_last_resort = false;
         if let Some(data) = self.transaction.record(records::KEY_PACKAGE, key_package)? {
-            let expiry = GroupDevice::key_package_expiry(&data)
-                .map_err(|_| EngineError::Damaged("key package"))?;
-            let used = UsedKeyPackage { expiry, welcome }.to_bytes();
-            self.transaction.put_record(records::USED_KEY_PACKAGE, key_package, &used)?;
-            self.transaction.remove_record(records::KEY_PACKAGE, key_package)?;
+            let damaged = |_| EngineError::Damaged("key package");
+            by_last_resort = GroupDevice::is_last_resort(&data).map_err(damaged)?;
+            if !by_last_resort {
+                let expiry = GroupDevice::key_package_expiry(&data).map_err(damaged)?;
+                let used = UsedKeyPackage { expiry, welcome }.to_bytes();
+                self.transaction.put_record(records::USED_KEY_PACKAGE, key_package, &used)?;
+                self.transaction.remove_record(records::KEY_PACKAGE, key_package)?;
+            }
         }
         // The past epochs of the replaced group do not belong to the new one.
         self.transaction.remove_group(id)?;
         self.store_session.decide(&conversation, false)?;
-        self.retry(&conversation, Occasion::Changed)
+        Ok((self.retry(&conversation, Occasion::Changed)?, by_last_resort))
     }
 
     /// Proposes to the other members that this device leaves. Returns the number of the proposal in

@@ -135,3 +135,47 @@ fn a_conversation_outlives_kills_and_hands_its_evidence_on() {
     assert!(!matches!(receive(&mut alice, &text), Outcome::Delivered(_)));
     assert!(second.texts().contains(&b"welcome back".to_vec()));
 }
+
+#[test]
+fn a_key_package_of_last_resort_serves_more_than_once() {
+    let (mut alice, mut bob, mut carol) = (Party::new(1), Party::new(2), Party::new(3));
+    let records = [record(1), record(2), record(3)];
+    let identity = |at: usize| *records[at].identity().ed25519();
+    let made = bob.engine().transaction(|t| {
+        let last = t.last_resort_key_package(Suite::MlKem768X25519, NOW)?;
+        Ok((last, t.key_package(Suite::MlKem768X25519, NOW)?))
+    });
+    let (last, once) = made.map_err(|error: GroupChangeError| error).unwrap();
+    let welcomes = [(0, b"a"), (0, b"b"), (2, b"c")].map(|(at, group)| {
+        let party = if at == 0 { &mut alice } else { &mut carol };
+        let of_both = [records[at].clone(), records[1].clone()];
+        let members = Members::of_two(identity(at), identity(1));
+        let state = MembershipState::new(members, &of_both).unwrap();
+        let welcome = party.engine().transaction(|t| {
+            t.create_conversation(group, state, NOW)?;
+            t.commit_group(group, |group| group.change(&Evidence::default(), [&last[..]], NOW))?;
+            t.accept_commit(group)
+        });
+        welcome.map_err(|error: GroupChangeError| error).unwrap();
+        let pending = party.engine().outbox().pending(0, 100).unwrap();
+        pending.into_iter().rfind(|it| it.kind == OutgoingKind::Welcome).unwrap().body
+    });
+    for welcome in &welcomes {
+        assert!(join(&mut bob, welcome).by_last_resort);
+        bob.kill();
+        let again = bob.engine().transaction(|t| t.join_group(welcome));
+        assert!(matches!(again, Err(GroupChangeError::Exists)), "{again:?}");
+    }
+    // Others serve once, also for the device that adds.
+    let state = MembershipState::new(Members::of_two(identity(0), identity(1)), &records[..2]);
+    let state = state.unwrap();
+    let mut add = |group: &[u8]| {
+        alice.engine().transaction(|t| {
+            t.create_conversation(group, state.clone(), NOW)?;
+            t.commit_group(group, |group| group.change(&Evidence::default(), [&once[..]], NOW))?;
+            t.accept_commit(group)
+        })
+    };
+    assert!(add(b"d").is_ok());
+    assert!(matches!(add(b"e"), Err(GroupChangeError::KeyPackageUsed)));
+}
