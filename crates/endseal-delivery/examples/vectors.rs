@@ -250,9 +250,10 @@ fn requests(dir: &Path) {
         ("find-peer", "the person of a device", Request::Find(Find { by: By::Peer([6; 32]) })),
         (
             "publish",
-            "two prekey bundles",
+            "two prekeys and one of last resort",
             Request::Publish(Publish {
-                bundles: vec![[1; 343].into(), [2; 343].into()],
+                prekeys: vec![[1; 343].into(), [2; 2_660].into()],
+                last_resort: [3; 343].into(),
                 ..Publish::default()
             }),
         ),
@@ -414,7 +415,7 @@ fn answers(dir: &Path) {
                 certificates: vec![[5; 237].into()],
             }),
         ),
-        ("prekey", "a prekey", Answer::Prekey(Prekey { bundle: [6; 343].into() })),
+        ("prekey", "a prekey", Answer::Prekey(Prekey { prekey: [6; 343].into() })),
     ] {
         let bytes = HubAnswer::from(member).to_vec(payload_limits()).unwrap();
         Vector::new(&format!("answer-{name}"), comment, "ok")

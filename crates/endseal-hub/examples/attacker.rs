@@ -417,12 +417,12 @@ impl Member {
                 ..Publish::default()
             }),
             "publish" => Request::Publish(Publish {
-                bundles: bundles(PrekeyKind::OneTime),
+                prekeys: bundles(PrekeyKind::OneTime),
                 replace: true,
                 ..Publish::default()
             }),
             "fallback" => Request::Publish(Publish {
-                bundles: bundles(PrekeyKind::Fallback),
+                prekeys: bundles(PrekeyKind::Fallback),
                 ..Publish::default()
             }),
             _ => return Err(format!("no kind {kind}").into()),

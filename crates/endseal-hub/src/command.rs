@@ -9,7 +9,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::MembersDigest;
 use endseal_delivery::hub::GroupId;
 use endseal_keyring::PersonRecord;
-use endseal_keyring::device::{Certificate, PrekeyBundle};
+use endseal_keyring::device::Certificate;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 /// The work for one request. The writer executes several commands in one transaction.
@@ -28,11 +28,11 @@ pub(crate) enum Command {
     Hello { peer: PeerId, answer: oneshot::Sender<Answer> },
     /// Register a device.
     Register { peer: PeerId, register: Box<Registration>, answer: oneshot::Sender<Answer> },
-    /// Publish a certificate, a person record or prekey bundles for other nodes to find.
+    /// Publish a certificate, a person record or prekeys for other nodes to find.
     Publish { peer: PeerId, publication: Box<Publication>, answer: oneshot::Sender<Answer> },
     /// Look up a person.
     Find { by: By, answer: oneshot::Sender<Answer> },
-    /// Hand out a prekey bundle of a device.
+    /// Hand out a prekey of a device.
     Take { peer: PeerId, device: PeerId, answer: oneshot::Sender<Answer> },
     /// Give the person record of an identity whose key has signed for that.
     Recover { identity: [u8; 32], answer: oneshot::Sender<Answer> },
@@ -108,8 +108,11 @@ pub(crate) struct Registration {
 pub(crate) struct Publication {
     pub(crate) certificate: Option<Certificate>,
     pub(crate) person: Option<PersonRecord>,
-    pub(crate) bundles: Vec<PrekeyBundle>,
-    /// True if the stored one-time bundles are deleted first.
+    /// Prekeys that serve once. The hub does not look into them.
+    pub(crate) prekeys: Vec<Vec<u8>>,
+    /// A prekey that serves any number of times; empty if there is none.
+    pub(crate) last_resort: Vec<u8>,
+    /// True if the stored prekeys that serve once are deleted first.
     pub(crate) replace: bool,
 }
 

@@ -11,8 +11,8 @@ pub struct HubLimits {
     /// Maximum bytes of frames and slots in a mailbox. Default 256 MiB.
     pub mailbox_bytes: u64,
     /// Work that a device may ask for in one burst, in frames. A frame counts once for each mailbox
-    /// and each started 64 KiB, another request once, and a publication once more for each four
-    /// bundles. Default 1,024.
+    /// and each started 64 KiB, another request once, and a publication once more for each
+    /// 1,372 bytes of prekeys. Default 1,024.
     pub burst: u32,
     /// Work that a device may ask for per second on average. Default 50.
     pub rate: u32,
@@ -26,10 +26,11 @@ pub struct HubLimits {
     pub clock_grace: Duration,
     /// Time after which a frame expires. Default 30 days.
     pub retention: Duration,
-    /// Maximum number of stored one-time prekey bundles of a device. Default 256.
-    pub bundles: u64,
-    /// An asker gets at most one one-time bundle of a device within this time. Default 10 minutes.
-    pub bundle_interval: Duration,
+    /// Maximum number of stored prekeys of a device that serve once. Default 256.
+    pub prekeys: u64,
+    /// An asker gets at most one prekey of a device that serves once within this time. Default 10
+    /// minutes.
+    pub prekey_interval: Duration,
     /// Maximum number of commands in a transaction. Default 1,000.
     pub commit_commands: usize,
     /// True if a person whom the hub knows needs an invitation for each further device. Default
@@ -48,8 +49,8 @@ impl Default for HubLimits {
             reserve: 128 << 20,
             clock_grace: Duration::from_secs(24 * 3_600),
             retention: Duration::from_secs(30 * 24 * 3_600),
-            bundles: 256,
-            bundle_interval: Duration::from_secs(600),
+            prekeys: 256,
+            prekey_interval: Duration::from_secs(600),
             commit_commands: 1_000,
             invites_devices: false,
         }

@@ -373,25 +373,25 @@ pub trait HubTransaction {
         now: u64,
     ) -> Result<Option<String>, StorageError>;
 
-    /// Adds a prekey bundle, unless it is stored already or was handed out before. A fallback
-    /// bundle replaces the earlier fallback.
-    fn add_bundle(
+    /// Adds a prekey, unless it is stored already or was handed out before. One of last resort
+    /// replaces the earlier one.
+    fn add_prekey(
         &mut self,
         device: DeviceRow,
         is_one_time: bool,
-        bundle: &[u8],
+        prekey: &[u8],
     ) -> Result<(), StorageError>;
 
-    /// Deletes the one-time bundles of a device.
-    fn delete_one_time_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError>;
+    /// Deletes the prekeys of a device that serve once.
+    fn delete_one_time_prekeys(&mut self, device: DeviceRow) -> Result<(), StorageError>;
 
-    /// Returns the number of one-time bundles of a device.
-    fn one_time_bundles(&mut self, device: DeviceRow) -> Result<u64, StorageError>;
+    /// Returns number and bytes of the prekeys of a device that serve once.
+    fn one_time_prekeys(&mut self, device: DeviceRow) -> Result<(u64, u64), StorageError>;
 
-    /// Returns a bundle of a device for an asker. If the asker has received no one-time bundle of
-    /// this device since `since`, it gets one, which is deleted. Otherwise, or if none is left, it
-    /// gets the fallback bundle, if there is one.
-    fn take_bundle(
+    /// Returns a prekey of a device for an asker. If the asker has received no prekey of this device
+    /// that serves once since `since`, it gets one, which is deleted. Otherwise, or if none is left,
+    /// it gets the one of last resort, if there is one.
+    fn take_prekey(
         &mut self,
         device: DeviceRow,
         asker: DeviceRow,
@@ -399,8 +399,8 @@ pub trait HubTransaction {
         now: u64,
     ) -> Result<Option<Vec<u8>>, StorageError>;
 
-    /// Deletes what is stored about a revoked device besides its mailbox and its row: its bundles,
-    /// the records of bundles that were handed out to it or of it, and the digests of its frames.
+    /// Deletes what is stored about a revoked device besides its mailbox and its row: its prekeys,
+    /// the records of prekeys that were handed out to it or of it, and the digests of its frames.
     fn clear_device(&mut self, device: DeviceRow) -> Result<(), StorageError>;
 }
 

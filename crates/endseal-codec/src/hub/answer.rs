@@ -54,7 +54,7 @@ message! {
         5 waiting: Implicit<Uint64>,
         /// Highest position that the node acknowledged, 0 if none.
         6 acknowledged: Implicit<Uint64>,
-        /// Number of prekey bundles that the hub accepted from the node in all.
+        /// Number of prekeys that the hub accepted from the node in all.
         7 published: Implicit<Uint64>,
         /// Number of frames of the node that were deleted before their receivers acknowledged them.
         8 dropped: Implicit<Uint64>,
@@ -190,7 +190,7 @@ message! {
 message! {
     /// A prekey of a device.
     pub struct Prekey, PrekeyView {
-        /// The prekey bundle of the device, signed by it.
-        1 bundle: Required<Bytes<343, 343>>,
+        /// The prekey, as the device published it.
+        1 prekey: Required<Bytes<1, 8_192>>,
     }
 }

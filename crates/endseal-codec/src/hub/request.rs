@@ -160,10 +160,12 @@ message! {
         1 certificate: Implicit<Bytes<0, 237>>,
         /// Person record of the identity; empty if it is absent.
         2 person: Implicit<Bytes<0, 65_536>>,
-        /// At most 128 prekey bundles of the device.
-        3 bundles: Repeated<Bytes<343, 343>, 0, 128>,
-        /// True if they take the place of all one-time bundles that are there.
+        /// At most 128 prekeys of the device, each of which serves once.
+        3 prekeys: Repeated<Bytes<1, 8_192>, 0, 128>,
+        /// True if they take the place of all such prekeys that are there.
         4 replace: Implicit<Bool>,
+        /// A prekey that serves any number of times; empty if it is absent.
+        5 last_resort: Implicit<Bytes<0, 8_192>>,
     }
 }
 

@@ -129,14 +129,17 @@ impl Proto {
 }
 
 fn field(head: &[&str], name: &str, number: &str, comment: &str, oneof: Option<&str>) -> Line {
-    let bounds = comment.split_once('[').map(|(_, rest)| rest.split_once(']').unwrap().0);
-    let bounds = bounds.map_or((0, usize::MAX), |bounds| match bounds.split_once("..") {
-        Some((min, "")) => (min.parse().unwrap(), usize::MAX),
-        Some((min, max)) => (min.parse().unwrap(), max.parse().unwrap()),
-        None => (bounds.parse().unwrap(), bounds.parse().unwrap()),
+    let mut brackets = comment.split('[').skip(1).map(|rest| {
+        let bounds = rest.split_once(']').unwrap().0;
+        match bounds.split_once("..") {
+            Some((min, "")) => (min.parse().unwrap(), usize::MAX),
+            Some((min, max)) => (min.parse().unwrap(), max.parse().unwrap()),
+            None => (bounds.parse().unwrap(), bounds.parse().unwrap()),
+        }
     });
+    let bounds = brackets.next().unwrap_or((0, usize::MAX));
     // The bounds of an element follow a count: `[1..1024] ids of [16]`.
-    let inner = comment.rsplit_once('[').map_or("", |(_, rest)| rest.split_once(']').unwrap().0);
+    let inner = brackets.next();
     let required = comment.split(',').any(|part| part.trim() == "required");
     let required = required || comment.trim().starts_with("required");
     let (label, r#type) = match head {
@@ -149,8 +152,7 @@ fn field(head: &[&str], name: &str, number: &str, comment: &str, oneof: Option<&
     let any = (0, usize::MAX);
     let (presence, bounds) = match (label, oneof) {
         ("repeated", _) => {
-            let inner = inner.parse().map_or(any, |len| (len, len));
-            let inner = if r#type == "bytes" { inner } else { any };
+            let inner = inner.filter(|_| r#type == "bytes").unwrap_or(any);
             (format!("repeated {}..{}", bounds.0, bounds.1), inner)
         }
         ("optional", _) => ("optional".to_owned(), bounds),

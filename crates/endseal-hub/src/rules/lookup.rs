@@ -1,4 +1,4 @@
-//! Persons that are looked up, and prekey bundles that are handed out.
+//! Persons that are looked up, and prekeys that are handed out.
 
 use endseal_codec::hub::{Answer, Code, Person, Prekey};
 use endseal_crypto::peer_id::PeerId;
@@ -42,7 +42,7 @@ impl Rules<'_> {
         Ok(Some(Person { person: record.into(), certificates }))
     }
 
-    /// Hands out a prekey bundle of a device.
+    /// Hands out a prekey of a device.
     pub(crate) fn take(&mut self, peer: &PeerId, device: &PeerId) -> Result<Answer, StorageError> {
         let asker = match self.registered(peer)? {
             Ok(asker) => asker.state.row,
@@ -52,9 +52,9 @@ impl Rules<'_> {
         let Ok(device) = self.registered(device)? else { return Ok(none) };
         let row = device.state.row;
         let interval =
-            u64::try_from(self.context.limits.bundle_interval.as_micros()).unwrap_or(u64::MAX);
+            u64::try_from(self.context.limits.prekey_interval.as_micros()).unwrap_or(u64::MAX);
         let since = self.context.now.saturating_sub(interval);
-        let bundle = self.transaction.take_bundle(row, asker, since, self.context.now)?;
-        Ok(bundle.map_or(none, |bundle| Answer::Prekey(Prekey { bundle: bundle.into() })))
+        let prekey = self.transaction.take_prekey(row, asker, since, self.context.now)?;
+        Ok(prekey.map_or(none, |prekey| Answer::Prekey(Prekey { prekey: prekey.into() })))
     }
 }

@@ -1,13 +1,15 @@
-//! Certificates, person records and prekey bundles that devices publish.
+//! Certificates, person records and prekeys that devices publish.
 
 use endseal_codec::hub::{Answer, Code, Welcome};
 use endseal_crypto::peer_id::PeerId;
-use endseal_keyring::device::{Certificate, PrekeyBundle, PrekeyKind};
+use endseal_keyring::device::Certificate;
 
 use super::Rules;
 use crate::command::{Publication, refused};
 use crate::store::{DeviceState, StorageError};
 
+/// Bytes of stored prekeys of a device that serve once.
+const MAX_PREKEY_BYTES: u64 = 256 << 10;
 /// Microseconds between two notes of a device's visits: not each one writes.
 const NOTE_VISITS: u64 = 3_600_000_000;
 
@@ -28,7 +30,7 @@ impl Rules<'_> {
         let Some(person) = self.person(&state.identity)? else {
             return Ok(Answer::Refused(refused(Code::REGISTERED)));
         };
-        let prekeys = self.transaction.one_time_bundles(state.row)?;
+        let (prekeys, _) = self.transaction.one_time_prekeys(state.row)?;
         Ok(Answer::Welcome(Welcome {
             epoch: person.epoch(),
             digest: *person.digest().as_bytes(),
@@ -59,7 +61,7 @@ impl Rules<'_> {
         let is_own = certificate.keys().peer_id == *peer
             && certificate.address() == held.address()
             && certificate.made_at() >= held.made_at();
-        if !is_own || publication.bundles.iter().any(|it| it.certificate() != certificate) {
+        if !is_own {
             return refuse(Code::CERTIFICATE);
         }
         if let Some(person) = &publication.person {
@@ -75,26 +77,26 @@ impl Rules<'_> {
                 return refuse(code);
             }
         }
+        let has_last_resort = !publication.last_resort.is_empty();
         if let Some(device) = self.change(peer)? {
             device.state.certificate = certificate.as_bytes().to_vec();
-            device.state.published += publication.bundles.len() as u64;
+            let published = publication.prekeys.len() + usize::from(has_last_resort);
+            device.state.published += published as u64;
         }
         if publication.replace {
-            self.transaction.delete_one_time_bundles(state.row)?;
+            self.transaction.delete_one_time_prekeys(state.row)?;
         }
-        let stored = self.transaction.one_time_bundles(state.row)?;
-        let mut left = self.context.limits.bundles.saturating_sub(stored);
-        // One fallback bundle is kept, so that the last one alone is written.
-        let is_fallback = |it: &&PrekeyBundle| it.kind() != PrekeyKind::OneTime;
-        let fallback = publication.bundles.iter().rfind(is_fallback);
-        let one_time = publication.bundles.iter().filter(|it| !is_fallback(it));
-        for bundle in one_time.chain(fallback) {
-            let is_one_time = bundle.kind() == PrekeyKind::OneTime;
-            if is_one_time && left == 0 {
+        let (mut count, mut bytes) = self.transaction.one_time_prekeys(state.row)?;
+        for prekey in &publication.prekeys {
+            let length = prekey.len() as u64;
+            if count >= self.context.limits.prekeys || bytes + length > MAX_PREKEY_BYTES {
                 continue;
             }
-            left -= u64::from(is_one_time);
-            self.transaction.add_bundle(state.row, is_one_time, bundle.as_bytes())?;
+            (count, bytes) = (count + 1, bytes + length);
+            self.transaction.add_prekey(state.row, true, prekey)?;
+        }
+        if has_last_resort {
+            self.transaction.add_prekey(state.row, false, &publication.last_resort)?;
         }
         self.hello(peer)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use endseal_codec::hub::{Answer, ByView, Code, PublishView, RegisterView};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, RegistrationState};
-use endseal_keyring::device::{Certificate, PrekeyBundle};
+use endseal_keyring::device::Certificate;
 use endseal_keyring::{JoinToken, PersonRecord};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -24,8 +24,8 @@ impl Asked {
     }
 }
 
-/// Bundles of a publication that cost as much as a frame.
-const BUNDLES_PER_FRAME: usize = 4;
+/// Bytes of the prekeys of a publication that cost as much as a frame.
+const PREKEY_BYTES_PER_FRAME: usize = 1_372;
 /// Limit on the time for which a refusal is kept back.
 const MAX_DELAY: Duration = Duration::from_secs(1);
 
@@ -80,7 +80,10 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, service: &ServiceState
 fn cost(action: &Action<'_>) -> Option<usize> {
     match action {
         Action::Hello(_) | Action::Register(_) | Action::Find(_) | Action::Take(_) => Some(1),
-        Action::Publish(publish) => Some(1 + publish.bundles.iter().count() / BUNDLES_PER_FRAME),
+        Action::Publish(publish) => {
+            let bytes: usize = publish.prekeys.iter().map(<[u8]>::len).sum();
+            Some(1 + (bytes + publish.last_resort.len()) / PREKEY_BYTES_PER_FRAME)
+        }
         _ => None,
     }
 }
@@ -102,7 +105,11 @@ fn publication(publish: &PublishView<'_>) -> Option<Box<Publication>> {
         [] => None,
         bytes => Some(PersonRecord::parse(bytes).ok()?),
     };
-    let bundles = publish.bundles.into_iter().map(|bytes| PrekeyBundle::from_bytes(bytes).ok());
-    let bundles = bundles.collect::<Option<_>>()?;
-    Some(Box::new(Publication { certificate, person, bundles, replace: publish.replace }))
+    Some(Box::new(Publication {
+        certificate,
+        person,
+        prekeys: publish.prekeys.iter().map(<[u8]>::to_vec).collect(),
+        last_resort: publish.last_resort.to_vec(),
+        replace: publish.replace,
+    }))
 }

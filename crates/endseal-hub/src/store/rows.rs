@@ -38,7 +38,7 @@ pub struct DeviceState {
     pub bytes: u64,
     /// Highest position that the device acknowledged and for which frames were deleted.
     pub acknowledged: u64,
-    /// Prekey bundles that were accepted from the device in all.
+    /// Prekeys that were accepted from the device in all.
     pub published: u64,
     /// Frames of the device that were deleted before their receivers acknowledged them.
     pub dropped: u64,

@@ -179,7 +179,7 @@ async fn every_request_has_a_budget() {
     let bundles = |count| {
         let bundles = (0..count).map(|_| node.bundle(PrekeyKind::OneTime, &signing));
         let bundles = bundles.map(|it| it.as_bytes()[..].into()).collect();
-        Request::Publish(Publish { bundles, ..Publish::default() })
+        Request::Publish(Publish { prekeys: bundles, ..Publish::default() })
     };
     let mut sequence = 0;
     for kind in ["hello", "find", "take", "publish", "put"] {

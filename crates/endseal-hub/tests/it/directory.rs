@@ -13,8 +13,9 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::hub::Kind;
 use endseal_delivery::payload_limits;
+use endseal_hub::HubLimits;
 use endseal_keyring::PersonRecord;
-use endseal_keyring::device::{Certificate, PrekeyKind};
+use endseal_keyring::device::Certificate;
 use endseal_keyring::person::PersonChanges;
 use endseal_transport::{CloseCode, Closed};
 use tokio::time::timeout;
@@ -408,13 +409,28 @@ async fn a_revoked_device_has_no_mailbox_and_asks_for_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bundles_that_the_device_did_not_sign_are_refused() {
-    let world = World::new();
-    let bob = world.registered().await;
-    let bundle = bob.bundle(PrekeyKind::OneTime, &identity());
-    let bundles = vec![bundle.as_bytes()[..].into()];
-    let answer = bob.ask(Request::Publish(Publish { bundles, ..Publish::default() })).await;
-    assert_eq!(code(&answer), Some(Code::CERTIFICATE));
+async fn prekeys_are_bounded_in_bytes_and_given_as_they_came() {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (1_000_000, 1_000_000);
+    limits.prekey_interval = Duration::ZERO;
+    let world = World::with(limits);
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let prekeys = (0..100).map(|number: u8| vec![number; 8_192].into()).collect();
+    let publish = Publish { prekeys, last_resort: [0xee; 9].into(), ..Publish::default() };
+    let Answer::Welcome(welcome) = bob.ask(Request::Publish(publish)).await else { panic!() };
+    // 256 KiB of them.
+    assert_eq!((welcome.prekeys, welcome.published), (32, 101));
+    let take = || alice.ask(Request::Take(Take { peer: *bob.peer.as_bytes() }));
+    for number in 0..34 {
+        let Answer::Prekey(prekey) = take().await else { panic!() };
+        let expected = if number < 32 { vec![number; 8_192] } else { vec![0xee; 9] };
+        assert_eq!(prekey.prekey[..], expected);
+    }
+    // One of last resort takes the place of the earlier one, also without others.
+    let publish = Publish { last_resort: [0xef; 9].into(), ..Publish::default() };
+    assert!(matches!(bob.ask(Request::Publish(publish)).await, Answer::Welcome(_)));
+    let Answer::Prekey(prekey) = take().await else { panic!() };
+    assert_eq!(prekey.prekey[..], [0xef; 9]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

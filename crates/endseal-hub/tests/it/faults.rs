@@ -84,7 +84,7 @@ async fn a_bundle_that_was_given_is_not_given_again() {
     assert!(matches!(bob.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
     let (alice, carol) = (world.registered().await, world.registered().await);
     let bundle = bob.bundle(PrekeyKind::OneTime, &signing);
-    let publish = || Publish { bundles: vec![bundle.as_bytes()[..].into()], ..Publish::default() };
+    let publish = || Publish { prekeys: vec![bundle.as_bytes()[..].into()], ..Publish::default() };
     assert!(matches!(bob.ask(Request::Publish(publish())).await, Answer::Welcome(_)));
     let take = || Request::Take(Take { peer: *bob.peer.as_bytes() });
     assert!(matches!(alice.ask(take()).await, Answer::Prekey(_)));

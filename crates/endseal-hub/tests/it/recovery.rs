@@ -171,7 +171,7 @@ async fn a_greeting_has_what_was_acknowledged_and_published() {
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
     let bundle = receiver.bundle(PrekeyKind::OneTime, &signing);
     let bundles = vec![bundle.as_bytes()[..].into(); 1];
-    let publish = Request::Publish(Publish { bundles, ..Publish::default() });
+    let publish = Request::Publish(Publish { prekeys: bundles, ..Publish::default() });
     let answer = receiver.ask(publish).await;
     let Answer::Welcome(said) = answer else { panic!("{answer:?}") };
     assert_eq!((said.acknowledged, said.published), (delivered.position, 1));

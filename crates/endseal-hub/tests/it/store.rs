@@ -96,7 +96,8 @@ const TABLES: [&str; 4] = [
 async fn publish(node: &Node, signing: &Identity, count: usize) {
     let bundle = || node.bundle(PrekeyKind::OneTime, signing).as_bytes()[..].into();
     let bundles = (0..count).map(|_| bundle()).collect();
-    let answer = node.ask(Request::Publish(Publish { bundles, ..Publish::default() })).await;
+    let answer =
+        node.ask(Request::Publish(Publish { prekeys: bundles, ..Publish::default() })).await;
     assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
 }
 
@@ -122,7 +123,7 @@ async fn a_device_that_revokes_itself_publishes_nothing() {
     let Team { world, root, both, first, second, signing } = Team::new().await;
     let bundles = vec![second.bundle(PrekeyKind::OneTime, &signing).as_bytes()[..].into()];
     let person = next_record(&root, &both, &[2], &[]).as_bytes().into();
-    let publication = Publish { person, bundles, ..Publish::default() };
+    let publication = Publish { person, prekeys: bundles, ..Publish::default() };
     let answer = second.ask(Request::Publish(publication)).await;
     assert!(matches!(&answer, Answer::Refused(it) if it.code == Code::REVOKED), "{answer:?}");
     assert_eq!(rows(&world, [&first, &second]), [[1, 1, 1, 2], [0; 4]]);

@@ -192,7 +192,7 @@ pub(super) async fn take(
 ) -> Result<Option<PrekeyBundle>, SyncError> {
     let peer: &PeerId = &device.keys().peer_id;
     let bundle = match hub.ask(Request::Take(Take { peer: *peer.as_bytes() })).await {
-        Ok(Answer::Prekey(prekey)) => prekey.bundle,
+        Ok(Answer::Prekey(prekey)) => prekey.prekey,
         Ok(_) => return Err(HubFault::Unexpected.into()),
         Err(HubError::Refused(Code::NONE)) => return Ok(None),
         Err(error) => return Err(error.into()),

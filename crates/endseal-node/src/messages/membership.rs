@@ -3,6 +3,7 @@
 use endseal_codec::hub::{Answer, Publish, Register, Request, Welcome};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
+use endseal_keyring::device::PrekeyKind;
 use endseal_keyring::{Invitation, JoinToken, PersonRecord};
 use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
@@ -220,8 +221,11 @@ async fn publish<E: From<EngineError> + From<HubError>>(
     let count = usize::try_from(count).unwrap_or_default();
     let bundles =
         engine.transaction(|transaction| transaction.prekey_bundles(count, records::now()))?;
+    let (once, last): (Vec<_>, Vec<_>) =
+        bundles.iter().partition(|bundle| bundle.kind() == PrekeyKind::OneTime);
     let publish = Publish {
-        bundles: bundles.iter().map(|bundle| bundle.as_bytes()[..].into()).collect(),
+        prekeys: once.iter().map(|bundle| bundle.as_bytes()[..].into()).collect(),
+        last_resort: last.last().map_or(&[][..], |bundle| &bundle.as_bytes()[..]).into(),
         replace,
         ..Publish::default()
     };

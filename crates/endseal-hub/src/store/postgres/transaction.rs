@@ -620,7 +620,7 @@ impl HubTransaction for PostgresTransaction<'_> {
         self.query_opt(sql, &[&&token[..], &signed(now)])?.map(|row| column(&row, 0)).transpose()
     }
 
-    fn add_bundle(
+    fn add_prekey(
         &mut self,
         device: DeviceRow,
         is_one_time: bool,
@@ -639,17 +639,19 @@ impl HubTransaction for PostgresTransaction<'_> {
         Ok(())
     }
 
-    fn delete_one_time_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+    fn delete_one_time_prekeys(&mut self, device: DeviceRow) -> Result<(), StorageError> {
         self.execute("DELETE FROM prekey WHERE device = $1 AND one_time = 1", &[&device.0])?;
         Ok(())
     }
 
-    fn one_time_bundles(&mut self, device: DeviceRow) -> Result<u64, StorageError> {
-        let sql = "SELECT count(*) FROM prekey WHERE device = $1 AND one_time = 1";
-        self.query_opt(sql, &[&device.0])?.map_or(Ok(0), |row| unsigned(&row, 0))
+    fn one_time_prekeys(&mut self, device: DeviceRow) -> Result<(u64, u64), StorageError> {
+        let sql = "SELECT count(*), coalesce(sum(octet_length(bundle)), 0)::bigint FROM prekey
+            WHERE device = $1 AND one_time = 1";
+        let row = self.query_opt(sql, &[&device.0])?;
+        row.map_or(Ok((0, 0)), |row| Ok((unsigned(&row, 0)?, unsigned(&row, 1)?)))
     }
 
-    fn take_bundle(
+    fn take_prekey(
         &mut self,
         device: DeviceRow,
         asker: DeviceRow,

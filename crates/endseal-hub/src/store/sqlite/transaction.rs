@@ -379,7 +379,7 @@ impl HubTransaction for SqliteTransaction<'_> {
         Ok(statement.query_row(params![&token[..], signed(now)], |row| row.get(0)).optional()?)
     }
 
-    fn add_bundle(
+    fn add_prekey(
         &mut self,
         device: DeviceRow,
         is_one_time: bool,
@@ -397,19 +397,22 @@ impl HubTransaction for SqliteTransaction<'_> {
         Ok(())
     }
 
-    fn delete_one_time_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+    fn delete_one_time_prekeys(&mut self, device: DeviceRow) -> Result<(), StorageError> {
         let sql = "DELETE FROM prekey WHERE device = ? AND one_time = 1";
         self.0.prepare_cached(sql)?.execute(params![device.0])?;
         Ok(())
     }
 
-    fn one_time_bundles(&mut self, device: DeviceRow) -> Result<u64, StorageError> {
-        let sql = "SELECT count(*) FROM prekey WHERE device = ? AND one_time = 1";
+    fn one_time_prekeys(&mut self, device: DeviceRow) -> Result<(u64, u64), StorageError> {
+        let sql = "SELECT count(*), coalesce(sum(length(bundle)), 0) FROM prekey
+            WHERE device = ? AND one_time = 1";
         let mut statement = self.0.prepare_cached(sql)?;
-        Ok(statement.query_row(params![device.0], |row| unsigned(row, 0))?)
+        let count = statement
+            .query_row(params![device.0], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)));
+        Ok(count?)
     }
 
-    fn take_bundle(
+    fn take_prekey(
         &mut self,
         device: DeviceRow,
         asker: DeviceRow,

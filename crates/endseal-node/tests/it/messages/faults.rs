@@ -87,7 +87,7 @@ impl Memory {
             }
             Request::Publish(it) => {
                 let all = self.bundles.entry(peer).or_default();
-                all.extend(it.bundles.iter().map(|it| it.to_vec()));
+                all.extend(it.prekeys.iter().map(|it| it.to_vec()));
                 welcome
             }
             Request::Find(Find { by: By::Identity(identity) }) => {
@@ -103,7 +103,7 @@ impl Memory {
             }
             Request::Take(it) => {
                 let bundle = self.bundles.get_mut(&it.peer).unwrap().remove(0).into();
-                Answer::Prekey(Prekey { bundle })
+                Answer::Prekey(Prekey { prekey: bundle })
             }
             Request::Put(put) => {
                 let frame = StoredFrame::parse(&put.frame, stored_limits()).unwrap();

@@ -55,7 +55,7 @@ fn found(record: &PersonRecord, certificates: &[&Person]) -> Answer {
 
 /// Makes a hub with these answers to `find` and `take`.
 fn hub_of(found: Answer, bundle: &[u8]) -> Liar {
-    let prekey = Answer::Prekey(Prekey { bundle: bundle.into() });
+    let prekey = Answer::Prekey(Prekey { prekey: bundle.into() });
     Liar::new(move |_, request| match request {
         Request::Find(_) => Some(vec![found.clone()]),
         Request::Take(_) => Some(vec![prekey.clone()]),
