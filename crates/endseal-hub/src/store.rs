@@ -388,9 +388,9 @@ pub trait HubTransaction {
     /// Returns number and bytes of the prekeys of a device that serve once.
     fn one_time_prekeys(&mut self, device: DeviceRow) -> Result<(u64, u64), StorageError>;
 
-    /// Returns a prekey of a device for an asker. If the asker has received no prekey of this device
-    /// that serves once since `since`, it gets one, which is deleted. Otherwise, or if none is left,
-    /// it gets the one of last resort, if there is one.
+    /// Returns a prekey of a device for an asker. If the asker has received no prekey of this
+    /// device that serves once since `since`, it gets one, which is deleted. Otherwise, or if none
+    /// is left, it gets the one of last resort, if there is one.
     fn take_prekey(
         &mut self,
         device: DeviceRow,
