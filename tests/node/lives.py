@@ -558,7 +558,7 @@ def texts_to_a_person_who_never_joined(life, _):
     life.knows(alice, "dora", dora)
     alice.ok("say", "dora", "one")
     alice.ok("say", "dora", "two")
-    assert "has not joined" in alice.ok("sync").err
+    assert "has no device at the hub" in alice.ok("sync").err
     alice.ok("contacts", "remove", "dora")
     rows = json.loads(alice.ok("--json", "unsend").out)["unsent"]
     assert [row["can_unsend"] for row in rows] == [True, True], rows
@@ -567,7 +567,7 @@ def texts_to_a_person_who_never_joined(life, _):
     alice.ok("unsend", identity(dora), first)
     alice.ok("unsend", identity(dora), "--all")
     said = alice.ok("sync").err
-    assert "has not joined" not in said and "wait" not in said, said
+    assert "has no device at the hub" not in said and "wait" not in said, said
     status = json.loads(alice.ok("--json", "status").out)
     assert (status["unsent"], status["undelivered"]) == (0, 0), status
     # What has left cannot be taken back.
