@@ -17,6 +17,8 @@ use crate::subject::{Checked, Failure, Prepared};
 
 /// Row of a store that holds the device of groups (docs/spec/session.md, "In the store").
 const DEVICE: u32 = 2;
+/// Kind of the record with tree and conversation of a group.
+const GROUP_TREE: u32 = 11;
 /// Bytes before the ratchet in the stored state of a session: the other side's agreement key and
 /// the session's end.
 const BEFORE_RATCHET: usize = 32 + 8;
@@ -58,7 +60,9 @@ fn states(world: &World) -> Result<Vec<State>, Failure> {
                 let device = GroupDevice::from_bytes(&device)?;
                 for id in all {
                     let row = transaction.group(&id)?.ok_or("a group is not known")?;
-                    states.push(State::Mls(Box::new(device.load(&row.state, Vec::new())?)));
+                    let tree = transaction.record(GROUP_TREE, &id)?;
+                    let tree = tree.ok_or("a group has no tree")?;
+                    states.push(State::Mls(Box::new(device.load(&row.state, &tree, [])?)));
                 }
             }
         }
