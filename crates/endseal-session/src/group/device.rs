@@ -311,7 +311,9 @@ impl GroupDevice {
         // The state is that on which all members agree, and the tree keeps to it.
         let is_right = membership.has_its_state()
             && membership.conversation().is_none_or(|state| {
-                is_hybrid && membership.members().all(|(_, it)| state.has_device(&it))
+                let is_fit =
+                    |(leaf, it): (u32, Address)| state.has_device(&it) && membership.is_fit(leaf);
+                is_hybrid && membership.members().all(is_fit)
             });
         if !is_right {
             return Err(GroupError::Membership);
@@ -372,12 +374,15 @@ impl GroupDevice {
         if !self.suites.contains(&suite) {
             return Err(GroupError::UnknownSuite);
         }
+        let proposals = [EVIDENCE];
+        #[cfg(test)]
+        let proposals = super::hostile::capabilities();
         Ok(Client::builder()
             .crypto_provider(Provider::new(&self.suites, storage_adapter))
             .identity_provider(Credentials)
             .mls_rules(Rules(storage_adapter.clone()))
             .extension_type(STATE_DIGEST)
-            .custom_proposal_type(EVIDENCE)
+            .custom_proposal_types(proposals)
             .group_state_storage(storage_adapter.clone())
             .key_package_repo(storage_adapter.clone())
             .key_package_lifetime(LIFETIME)
