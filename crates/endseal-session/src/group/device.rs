@@ -29,6 +29,9 @@ use super::{EpochState, Group, framing};
 /// Lifetime of a key package. Other implementations refuse longer ones.
 pub(super) const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);
 const VERSION: u8 = 1;
+/// Latest epoch in which a group is joined. A store cannot keep an epoch from 2^63 on, so that a
+/// commit into it would end each batch; this leaves more epochs than a group can have.
+const MAX_JOINED_EPOCH: u64 = u64::MAX >> 2;
 
 /// Ed25519 key with which a device signs in groups. Its public key is in the certificate.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
@@ -291,6 +294,9 @@ impl GroupDevice {
         let (joined, _) = storage_adapter.with(table, || client.join_group(None, &welcome, None));
         let (mls, info) = joined.map_err(|_| GroupError::InvalidWelcome)?;
         check_id(mls.group_id())?;
+        if mls.current_epoch() > MAX_JOINED_EPOCH {
+            return Err(GroupError::InvalidWelcome);
+        }
         if !self.is_in(&mls) {
             return Err(GroupError::NoKeyPackage);
         }

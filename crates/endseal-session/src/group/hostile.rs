@@ -259,3 +259,23 @@ fn a_long_leaf_is_refused() {
     });
     assert_refused(&mut mallory, &mut bob, &commit);
 }
+
+/// A store keeps epochs as numbers of 63 bits, and a group goes on after its last epoch in none.
+#[test]
+fn a_group_near_the_last_epoch_is_not_joined() {
+    let records = [record(1), record(2)];
+    for epoch in [u64::MAX - 1, u64::MAX >> 1] {
+        let [mut mallory, _] = groups(&records);
+        let saved = mallory.save().unwrap();
+        let mut bytes = saved.state.to_vec();
+        let name = [&b"\x05group"[..], &1_u64.to_be_bytes()].concat();
+        let at = bytes.windows(name.len()).position(|it| it == name).unwrap();
+        bytes[at + 6..at + 14].copy_from_slice(&epoch.to_be_bytes());
+        let mut mallory = device(1, 1).load(&bytes, &saved.tree.unwrap(), []).unwrap();
+        assert_eq!(mallory.epoch(), epoch);
+        let (public, id, data) = package(&device(2, 1));
+        let commit = mallory.change(&Evidence::default(), [&public[..]], NOW).unwrap();
+        let joined = device(2, 1).join(&commit.welcome[0], |it| (it == id).then(|| data.clone()));
+        assert!(matches!(joined, Err(GroupError::InvalidWelcome)), "{epoch}");
+    }
+}
