@@ -35,6 +35,13 @@ impl From<GroupState> for Group {
     }
 }
 
+impl Group {
+    /// Returns the number of members that get a frame of one of them.
+    pub(super) fn number_of_others(&self) -> usize {
+        self.members.len().saturating_sub(1)
+    }
+}
+
 /// Deliveries of a frame, and of the welcome with it.
 pub(super) struct Recipients<'p> {
     pub(super) targets: Cow<'p, [PeerId]>,

@@ -232,3 +232,30 @@ async fn a_full_mailbox_stops_texts_and_no_commit() {
     assert_eq!(waiting(&alice).await, ["commit"]);
     assert!(world.faults().is_empty(), "{:?}", world.faults());
 }
+
+/// A text that was refused because of one member is made again for the others, and no later frame
+/// of its exchange passes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_frame_passes_a_text_that_a_revoked_member_stops() {
+    let world = World::new();
+    let (alice, carol, root) = (world.registered().await, world.registered().await, identity());
+    let bob = world.unregistered(&root, 1).await;
+    let token = world.invite(2, u64::MAX / 4);
+    assert!(matches!(bob.register(&token).await, Answer::Welcome(_)));
+    let all = [&alice, &bob, &carol];
+    make(&all).await;
+    let mut second = world.unregistered(&root, 2).await;
+    second.person = next_record(&root, &bob.person, &[1], &[(2, &second.device)]);
+    assert!(matches!(second.register(&token).await, Answer::Welcome(_)));
+    let mut exchange = alice.exchange().await;
+    exchange.send(Request::Put(say(alice.frame(3, b"first"), 1, &all))).await;
+    let mut text = say(alice.frame(4, b"second"), 1, &all);
+    text.targets = carol.peer.as_bytes()[..].into();
+    exchange.send(Request::Put(text)).await;
+    for (sequence, mailboxes) in [(3, vec![*bob.peer.as_bytes()]), (4, Vec::new())] {
+        let refused = refusal(exchange.receive().await.unwrap());
+        assert_eq!((refused.code, refused.sequence), (Code::MAILBOX, Some(sequence)));
+        assert_eq!(refused.mailboxes, mailboxes);
+    }
+    assert_eq!(waiting(&carol).await, ["welcome"]);
+}
