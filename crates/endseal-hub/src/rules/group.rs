@@ -151,6 +151,7 @@ impl Rules<'_> {
         let missed = before
             .members
             .iter()
+            .filter(|it| **it != put.sender)
             .filter(|it| !self.is_absent(sender, it) && self.is_full(sender, it, added));
         let missed = missed.count() as u64;
         let after = Group {

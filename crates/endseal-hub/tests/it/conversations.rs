@@ -1,7 +1,7 @@
 //! Groups of conversations: the order of commits, and who gets what
 //! (docs/spec/delivery.md, "Conversations").
 
-use endseal_codec::hub::{Answer, Code, Commit, Conversation, Put, Refused, Request};
+use endseal_codec::hub::{Answer, Code, Commit, Conversation, Hello, Put, Refused, Request};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::MembersDigest;
 use endseal_hub::HubLimits;
@@ -258,4 +258,23 @@ async fn no_frame_passes_a_text_that_a_revoked_member_stops() {
         assert_eq!(refused.mailboxes, mailboxes);
     }
     assert_eq!(waiting(&carol).await, ["welcome"]);
+}
+
+/// A commit is for others, so that a full mailbox of its maker misses nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_mailbox_of_the_committer_misses_nothing() {
+    let mut limits = HubLimits::default();
+    limits.mailbox_frames = 2;
+    let world = World::with(limits);
+    let (alice, bob, carol) =
+        (world.registered().await, world.registered().await, world.registered().await);
+    for node in [&bob, &carol] {
+        let answer = put_one(node, put(&[&alice], &node.frame(1, b"direct"))).await;
+        assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    }
+    let begin = commit(say(alice.frame(1, b"commit"), 0, &[&alice]), &[&alice], Vec::new());
+    assert!(matches!(put_one(&alice, begin).await, Answer::Stored(_)));
+    let hello = Request::Hello(Hello { version: 1, ..Hello::default() });
+    let Answer::Welcome(welcome) = alice.ask(hello).await else { panic!() };
+    assert_eq!(welcome.dropped, 0);
 }
