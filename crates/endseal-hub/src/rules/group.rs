@@ -89,7 +89,9 @@ impl Rules<'_> {
             return Ok(Err(refusal));
         }
         if MembersDigest::of(&group.members) != frame.members {
-            return Ok(Err(refused(Code::MEMBERS)));
+            // A commit that sets the list right has to say what the hub has now.
+            let mailboxes = group.members.iter().map(|it| *it.as_bytes()).collect();
+            return Ok(Err(Refused { mailboxes, ..refused(Code::MEMBERS) }));
         }
         self.load(group.members.iter().copied())?;
         match &frame.commit {

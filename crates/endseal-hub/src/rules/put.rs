@@ -34,7 +34,8 @@ impl Rules<'_> {
             // overtake it, so they are refused too.
             let is_put_again =
                 *code == Code::MAILBOX && mailboxes.len() < self.number_of_targets(put);
-            if matches!(*code, Code::FULL | Code::SPACE) || is_put_again {
+            let is_stopped = matches!(*code, Code::FULL | Code::SPACE | Code::MEMBERS);
+            if is_stopped || is_put_again {
                 self.stops.insert(exchange, (Arc::clone(&put.stopped), *code));
             }
         }

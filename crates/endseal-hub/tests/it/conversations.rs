@@ -278,3 +278,27 @@ async fn a_full_mailbox_of_the_committer_misses_nothing() {
     let Answer::Welcome(welcome) = alice.ask(hello).await else { panic!() };
     assert_eq!(welcome.dropped, 0);
 }
+
+/// A member that told the hub a wrong list cannot keep the others from setting it right.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_sets_a_wrong_list_right() {
+    let world = World::new();
+    let (mallory, bob, carol) =
+        (world.registered().await, world.registered().await, world.registered().await);
+    let (all, wrong) = ([&mallory, &bob, &carol], [&mallory, &carol]);
+    make(&all).await;
+    // The commit in the frame leaves Bob where he is.
+    let lie = commit(say(mallory.frame(3, b"commit"), 1, &all), &wrong, Vec::new());
+    assert!(matches!(put_one(&mallory, lie).await, Answer::Stored(_)));
+    // Carol learns whom the hub has, and adds Bob again.
+    let text = Request::Put(say(carol.frame(1, b"text"), 2, &all));
+    let refused = refusal(put_one(&carol, text).await);
+    assert_eq!(refused.code, Code::MEMBERS);
+    let named: Vec<u8> = refused.mailboxes.concat();
+    assert_eq!(named, list(&wrong));
+    let right = commit(say(carol.frame(2, b"right"), 2, &wrong), &all, carol.frame(3, b"again"));
+    assert!(matches!(put_one(&carol, right).await, Answer::Stored(_)));
+    let text = Request::Put(say(carol.frame(4, b"text"), 3, &all));
+    assert!(matches!(put_one(&carol, text).await, Answer::Stored(_)));
+    assert_eq!(waiting(&bob).await, ["welcome", "commit", "again", "text"]);
+}
