@@ -123,7 +123,8 @@ impl Rules<'_> {
         Ok(Recipients { targets, welcome: None, after: None, missed: 0 })
     }
 
-    /// Returns the recipients of a commit: the members before it, and those that are new.
+    /// Returns the recipients of a commit: the members before it, and for the welcome those that are
+    /// new or replaced.
     fn commit_recipients<'p>(
         &mut self,
         put: &'p Put,
@@ -133,10 +134,13 @@ impl Rules<'_> {
         sender: &[u8; 32],
     ) -> Result<Result<Recipients<'p>, Refused>, StorageError> {
         let is_new = |it: &&PeerId| before.members.binary_search(it).is_err();
-        let new: Vec<PeerId> = change.members.iter().filter(is_new).copied().collect();
+        let mut new: Vec<PeerId> = change.members.iter().filter(is_new).copied().collect();
+        // The request has shown that they are members after it.
+        let were_members = put.targets.iter().all(|it| before.members.binary_search(it).is_ok());
+        new.extend_from_slice(&put.targets);
         self.load(new.iter().copied())?;
         let has_sender = change.members.binary_search(&put.sender).is_ok();
-        if !has_sender || new.is_empty() != change.welcome.is_none() {
+        if !has_sender || !were_members || new.is_empty() != change.welcome.is_none() {
             return Ok(Err(refused(Code::TARGETS)));
         }
         let gone = new.iter().filter(|it| self.is_absent(sender, it));

@@ -116,7 +116,9 @@ impl Rules<'_> {
         }
         self.groups.extend(after);
         // Named targets were paid before.
-        let unpaid = if put.targets.is_empty() { deliveries } else { 0 };
+        let is_for_all =
+            put.targets.is_empty() || put.group.as_ref().is_some_and(|it| it.commit.is_some());
+        let unpaid = if is_for_all { deliveries } else { 0 };
         Ok(Ok(unpaid))
     }
 

@@ -302,3 +302,30 @@ async fn a_commit_sets_a_wrong_list_right() {
     assert!(matches!(put_one(&carol, text).await, Answer::Stored(_)));
     assert_eq!(waiting(&bob).await, ["welcome", "commit", "again", "text"]);
 }
+
+/// A device that lost its state stays a member, and gets the welcome with which it comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replaced_device_gets_its_welcome() {
+    let world = World::new();
+    let (alice, bob, carol) =
+        (world.registered().await, world.registered().await, world.registered().await);
+    let (both, all) = ([&alice, &bob], [&alice, &bob, &carol]);
+    make(&both).await;
+    let replace = |sequence, epoch, before: &[&Node], after: &[&Node], again: &Node| {
+        let mut before = say(alice.frame(sequence, b"commit"), epoch, before);
+        before.targets = again.peer.as_bytes()[..].into();
+        commit(before, after, alice.frame(sequence + 1, b"again"))
+    };
+    let answer = put_one(&alice, replace(3, 1, &both, &both, &bob)).await;
+    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    let answer = put_one(&alice, replace(5, 2, &both, &all, &bob)).await;
+    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    // One who is new, no member after it, or the committer is not replaced.
+    for again in [&alice, &carol] {
+        let refused = refusal(put_one(&alice, replace(7, 3, &all, &both, again)).await);
+        assert_eq!(refused.code, Code::TARGETS);
+    }
+    assert_eq!(waiting(&bob).await, ["welcome", "commit", "again", "commit", "again"]);
+    assert_eq!(waiting(&carol).await, ["again"]);
+    assert!(world.faults().is_empty(), "{:?}", world.faults());
+}
