@@ -155,6 +155,22 @@ impl MembershipState {
         Ok(next)
     }
 
+    /// Returns true if `later` may be a later state of the same conversation: no roster and no record
+    /// goes back.
+    pub(crate) fn may_become(&self, later: &Self) -> bool {
+        let is_same = match (&self.members, &later.members) {
+            (Members::Team(before), Members::Team(after)) => {
+                before == after || after.supersedes(before).is_ok()
+            }
+            (before, after) => before == after,
+        };
+        let follows = |before: &Person| {
+            let after = later.person(&before.identity);
+            after.is_none_or(|it| it.epoch > before.epoch || it == before)
+        };
+        is_same && self.persons.iter().all(follows)
+    }
+
     /// Takes records over, and drops persons who are members no longer.
     fn adopt(&mut self, records: &[PersonRecord]) -> Result<(), MembershipError> {
         let mut new = Vec::with_capacity(records.len());
