@@ -144,7 +144,14 @@ impl Rules<'_> {
             return Ok(Err(refused(Code::TARGETS)));
         }
         let gone = new.iter().filter(|it| self.is_absent(sender, it));
-        let gone: Vec<_> = gone.map(|it| *it.as_bytes()).collect();
+        let mut gone: Vec<_> = gone.map(|it| *it.as_bytes()).collect();
+        // One that has not registered itself would stop the texts of other persons.
+        let members = || change.members.iter().filter_map(|it| self.read(it));
+        if !members().all(|it| it.state.identity == *sender) {
+            let pending =
+                members().filter(|it| it.state.is_pending && it.state.identity == *sender);
+            gone.extend(pending.map(|it| *it.state.peer.as_bytes()));
+        }
         if !gone.is_empty() {
             return Ok(Err(Refused { mailboxes: gone, ..refused(Code::MAILBOX) }));
         }
