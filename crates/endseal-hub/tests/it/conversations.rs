@@ -1,7 +1,9 @@
 //! Groups of conversations: the order of commits, and who gets what
 //! (docs/spec/delivery.md, "Conversations").
 
-use endseal_codec::hub::{Answer, Code, Commit, Conversation, Hello, Put, Refused, Request};
+use endseal_codec::hub::{
+    Answer, Code, Commit, Conversation, Hello, Put, Refused, Request, Welcome,
+};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::MembersDigest;
 use endseal_hub::HubLimits;
@@ -428,4 +430,161 @@ async fn a_pending_device_stops_no_texts() {
     let all = [&alice, &bob, &second];
     let add = commit(say(alice.frame(6, b"x"), 1, &own), &all, alice.frame(7, b"welcome"));
     assert_eq!(refusal(put_one(&alice, add).await).code, Code::MAILBOX);
+}
+
+async fn welcome(node: &Node) -> Welcome {
+    let hello = Request::Hello(Hello { version: 1, ..Hello::default() });
+    let Answer::Welcome(welcome) = node.ask(hello).await else { panic!() };
+    welcome
+}
+
+/// What a commit misses: a full mailbox counts, one of a revoked device does not, and nothing waits
+/// for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_counts_the_full_mailboxes_that_miss_it() {
+    let mut limits = HubLimits::default();
+    (limits.mailbox_frames, limits.burst) = (2, 1_000_000);
+    let world = World::with(limits);
+    let (alice, bob, root) = (world.registered().await, world.registered().await, identity());
+    let gone = world.unregistered(&root, 1).await;
+    let token = world.invite(2, u64::MAX / 4);
+    assert!(matches!(gone.register(&token).await, Answer::Welcome(_)));
+    let all = [&alice, &bob, &gone];
+    make(&all).await;
+    let mut second = world.unregistered(&root, 2).await;
+    second.person = next_record(&root, &gone.person, &[1], &[(2, &second.device)]);
+    assert!(matches!(second.register(&token).await, Answer::Welcome(_)));
+    let dropped = welcome(&alice).await.dropped;
+    let renewal = commit(say(alice.frame(3, b"commit"), 1, &all), &all, Vec::new());
+    assert!(matches!(put_one(&alice, renewal).await, Answer::Stored(_)));
+    // Alice has taken her share of Bob's mailbox with the welcome.
+    assert_eq!(welcome(&alice).await.dropped, dropped + 1);
+    assert_eq!(waiting(&bob).await, ["welcome"]);
+    let row = |peer: PeerId| {
+        let devices = world.in_store(|store| store.devices()).unwrap();
+        devices.into_iter().find(|it| it.peer == peer).unwrap()
+    };
+    assert_eq!((row(gone.peer).frames, row(bob.peer).frames), (0, 1));
+    // A full mailbox of a new member keeps the commit from being stored.
+    let left = [&alice, &bob];
+    let remove = commit(say(alice.frame(4, b"commit"), 2, &all), &left, Vec::new());
+    assert!(matches!(put_one(&alice, remove).await, Answer::Stored(_)));
+    let carol = world.registered().await;
+    for node in [&alice, &bob] {
+        let text = put(&[&carol], &node.frame(20, b"direct"));
+        assert!(matches!(put_one(node, text).await, Answer::Stored(_)));
+    }
+    let with = [&alice, &bob, &carol];
+    let add = commit(say(alice.frame(21, b"x"), 3, &left), &with, alice.frame(22, b"welcome"));
+    let refused = refusal(put_one(&alice, add).await);
+    assert_eq!((refused.code, refused.mailboxes), (Code::FULL, vec![*carol.peer.as_bytes()]));
+    assert!(world.faults().is_empty(), "{:?}", world.faults());
+}
+
+/// The sequence of a welcome is used up: another frame under it is one of another copy of the node.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_welcome_uses_its_sequence() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    make(&[&alice, &bob]).await;
+    let again = put_one(&alice, put(&[&bob], &alice.frame(2, b"other"))).await;
+    assert_eq!(refusal(again).code, Code::USED);
+    let same = put_one(&alice, put(&[&bob], &alice.frame(2, b"welcome"))).await;
+    assert!(matches!(same, Answer::Stored(_)), "{same:?}");
+    // A commit whose welcome would take a used sequence is not stored.
+    let text = put_one(&alice, put(&[&bob], &alice.frame(11, b"direct"))).await;
+    assert!(matches!(text, Answer::Stored(_)), "{text:?}");
+    let (both, carol) = ([&alice, &bob], world.registered().await);
+    let all = [&alice, &bob, &carol];
+    let add = commit(say(alice.frame(10, b"x"), 1, &both), &all, alice.frame(11, b"welcome"));
+    assert_eq!(refusal(put_one(&alice, add).await).code, Code::USED);
+    assert_eq!(waiting(&carol).await, Vec::<String>::new());
+    assert_eq!(waiting(&bob).await, ["welcome", "direct"]);
+}
+
+/// A group without a device that is left is deleted, and a person makes a bounded number of groups.
+#[tokio::test(flavor = "multi_thread")]
+async fn groups_end_with_their_devices_and_are_bounded() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    make(&[&alice, &bob]).await;
+    let creator = *alice.person.identity().ed25519().as_bytes();
+    world.transact(|it| {
+        for number in 1_u64..10_000 {
+            let id: [u8; 16] = [number.to_le_bytes(), [1; 8]].concat().try_into().unwrap();
+            let row = it.add_group(&id, &creator)?;
+            it.update_group(row, 0, &[alice.peer])?;
+        }
+        Ok(())
+    });
+    let mut begin = say(alice.frame(3, b"commit"), 0, &[&alice]);
+    begin.conversation.as_mut().unwrap().group = [9; 16];
+    let refused = refusal(put_one(&alice, commit(begin, &[&alice], Vec::new())).await);
+    assert_eq!(refused.code, Code::SPACE);
+    let remove = |node: &Node| {
+        let identity = *node.person.identity().ed25519().as_bytes();
+        world.transact(|it| it.remove_person(&identity).map(|_| ()));
+    };
+    remove(&alice);
+    let mut deleted = 0;
+    world.transact(|it| {
+        deleted = it.delete_abandoned_groups()?;
+        Ok(())
+    });
+    // The group of both stays with Bob.
+    assert_eq!(deleted, 9_999);
+    remove(&bob);
+    // The hub deletes it when it starts, with the frames that have expired.
+    let mut world = world;
+    world.stop().await;
+    world.start();
+    let mut is_there = true;
+    for _ in 0..100 {
+        world.transact(|it| {
+            is_there = !it.groups(&[GROUP])?.is_empty();
+            Ok(())
+        });
+        if !is_there {
+            break;
+        }
+        tokio::time::sleep(core::time::Duration::from_millis(50)).await;
+    }
+    assert!(!is_there);
+    assert!(world.faults().is_empty(), "{:?}", world.faults());
+}
+
+/// Commits and frames to groups cost what the specification says.
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_of_groups_cost_their_deliveries() {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (100, 1);
+    let world = World::with(limits);
+    let mut nodes = Vec::new();
+    for _ in 0..34 {
+        nodes.push(world.registered().await);
+    }
+    let all: Vec<&Node> = nodes.iter().collect();
+    let first = all[0];
+    // 34 are the members, 16 the welcome, and 2 the deliveries of it.
+    let long = first.frame(2, &vec![b'x'; 1_000_000]);
+    let begin = commit(say(first.frame(1, b"commit"), 0, &[first]), &all, long);
+    assert!(matches!(put_one(first, begin).await, Answer::Stored(_)));
+    // Each text costs 1, and 2 more for 33 members.
+    let mut exchange = first.exchange().await;
+    let mut stored = 0;
+    for sequence in 3.. {
+        exchange.send(Request::Put(say(first.frame(sequence, b"text"), 1, &all))).await;
+        match exchange.receive().await.unwrap() {
+            Answer::Stored(_) => stored += 1,
+            Answer::Refused(refused) => {
+                assert_eq!(refused.code, Code::RATE);
+                break;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let spent = 1 + 34 + 16 + 2;
+    // The bucket fills by a frame in each second of the test.
+    let left = (100 - spent) / 3;
+    assert!((left - 1..left + 4).contains(&stored), "{stored} of {left}");
 }
