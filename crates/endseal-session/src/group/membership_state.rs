@@ -101,6 +101,11 @@ impl MembershipState {
     /// [`MembershipError`] if a member has no record, a record is of no member or twice there, or
     /// the state is too long.
     pub fn new(members: Members, records: &[PersonRecord]) -> Result<Self, MembershipError> {
+        // Only sorted identities are found, and are encoded as a reader expects.
+        let members = match members {
+            Members::Pair([one, other]) => Members::of_two(one, other),
+            others => others,
+        };
         let mut state = Self { members, persons: Vec::new() };
         state.adopt(records)?;
         Ok(state)
