@@ -222,7 +222,7 @@ impl GroupDevice {
         self.create_with(id, Suite::MlKem768X25519, Some(Arc::new(state)), now)
     }
 
-    fn create_with(
+    pub(super) fn create_with(
         &self,
         id: &[u8],
         suite: Suite,

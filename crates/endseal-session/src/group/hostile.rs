@@ -216,6 +216,31 @@ fn a_welcome_with_another_state_is_refused() {
     }
 }
 
+/// The digest and the state fit in both cases.
+#[test]
+fn a_welcome_with_another_leaf_or_suite_is_refused() {
+    let records = [record(1), record(2)];
+    let info = || [Extension::new(STATE, state(&records).to_bytes())].into_iter().collect();
+    let mut mallory = device(1, 1).create_conversation(b"group", state(&records), NOW).unwrap();
+    let eve = MlsMessage::from_bytes(&package(&device(3, 1)).0).unwrap();
+    forbidden(&mut mallory, |builder| builder.add_member(eve));
+    mallory.accept_pending().unwrap();
+    let (public, id, data) = package(&device(2, 1));
+    let message = MlsMessage::from_bytes(&public).unwrap();
+    let commit = forbidden(&mut mallory, |builder| {
+        Ok(builder.add_member(message)?.set_group_info_ext(info()))
+    });
+    let joined = device(2, 1).join(&commit.welcome[0], |it| (it == id).then(|| data.clone()));
+    assert!(matches!(joined, Err(GroupError::Membership)));
+    let suite = Suite::X25519Aes128;
+    let made = device(1, 1).create_with(b"group", suite, Some(Arc::new(state(&records))), NOW);
+    let mut mallory = made.unwrap();
+    let (public, secret) = device(2, 1).key_package(suite, NOW).unwrap();
+    let commit = mallory.change(&Evidence::default(), [&public[..]], NOW).unwrap();
+    let find = |it: &[u8]| (it == secret.id).then(|| secret.data.clone());
+    assert!(matches!(device(2, 1).join(&commit.welcome[0], find), Err(GroupError::Membership)));
+}
+
 /// The library takes evidence only while all leaves name it, also if it removes the leaf that does
 /// not.
 #[test]

@@ -222,3 +222,22 @@ fn a_welcome_takes_no_conversation_back() {
         }
     }
 }
+
+/// A copy of an earlier state would seal a note in an epoch that others have left.
+#[test]
+fn a_restored_store_sends_no_notes() {
+    let (mut alice, mut bob) = (Party::new(1), Party::new(2));
+    let records = [record(1), record(2)];
+    let [a, b] = records.each_ref().map(|it| *it.identity().ed25519());
+    let state = MembershipState::new(Members::of_two(a, b), &records).unwrap();
+    let made = alice.engine().transaction(|t| t.create_conversation(GROUP, state, NOW));
+    made.map_err(|error: GroupChangeError| error).unwrap();
+    let packages = [package(&mut bob)];
+    let (_, welcome) = change(&mut alice, &Evidence::default(), &packages);
+    join(&mut bob, &welcome);
+    bob.backup();
+    bob.restore();
+    let to = alice.address;
+    let sent = bob.engine().transaction(|t| t.send_note(GROUP, to, b"got it", &mut OsRandom));
+    assert!(matches!(sent, Err(GroupChangeError::Restored)));
+}
