@@ -61,13 +61,15 @@ def group_put(put, peer):
         targets(put.targets, b"")
     if not put.conversation.HasField("commit"):
         return
-    check(not put.targets, "targets")
     commit = put.conversation.commit
     members = [peer for peer, _ in targets(commit.members, b"")]
     check(members == sorted(members), "targets")
     if commit.welcome:
         sequence = vouched(put.frame, peer)
         check(vouched(commit.welcome, peer) == sequence + 1, "frame")
+    # Those that the commit replaces, who get the welcome.
+    for target, _ in targets(put.targets, b"") if put.targets else []:
+        check(commit.welcome and target in members and target != peer, "targets")
 
 
 def members_digest(ids):

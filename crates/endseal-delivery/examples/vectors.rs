@@ -315,7 +315,7 @@ fn refused_requests(dir: &Path) {
         ("none", "no mailbox and no group", "targets", put(&[], &[], &frame())),
         ("group-slots", "a slot for a member", "targets", refused_put(&one, &[9; 36], None)),
         ("group-twice", "one member twice", "targets", refused_put(&[1; 64], &[], None)),
-        ("commit-targets", "a commit for one member", "targets", {
+        ("commit-targets", "a member that is replaced without a welcome", "targets", {
             refused_put(&one, &[], Some((&one, &[])))
         }),
         ("commit-order", "members in descending order", "targets", {

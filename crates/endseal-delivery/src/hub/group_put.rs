@@ -17,7 +17,8 @@ pub type GroupId = [u8; 16];
 pub struct GroupPut<'a> {
     /// Sequence of the frame.
     pub sequence: u64,
-    /// Members that shall get the frame; `None` for all but the sender.
+    /// Members that shall get the frame; `None` for all but the sender. A commit is for all, and
+    /// these are the members that it replaces, who get the welcome, too.
     pub targets: Option<Targets<'a>>,
     /// The stored frame.
     pub frame: &'a [u8],
@@ -37,7 +38,7 @@ pub struct GroupPut<'a> {
 pub struct GroupCommit<'a> {
     /// Members after the commit, in ascending order.
     pub members: Targets<'a>,
-    /// A stored frame for those that are new. Its sequence is the next one after the commit's.
+    /// A stored frame for those that are new or replaced. Its sequence is the next one after the commit's.
     pub welcome: Option<&'a [u8]>,
 }
 
@@ -56,9 +57,13 @@ impl<'a> GroupPut<'a> {
         };
         let commit = match &conversation.commit {
             None => None,
-            // A commit goes to all members.
-            Some(_) if targets.is_some() => return Err(Code::TARGETS),
-            Some(commit) => Some(GroupCommit::read(sequence, commit, peer)?),
+            Some(commit) => {
+                let commit = GroupCommit::read(sequence, commit, peer)?;
+                if targets.is_some_and(|it| !commit.replaces(&it, peer)) {
+                    return Err(Code::TARGETS);
+                }
+                Some(commit)
+            }
         };
         Ok(Self {
             sequence,
@@ -73,6 +78,14 @@ impl<'a> GroupPut<'a> {
 }
 
 impl<'a> GroupCommit<'a> {
+    /// Returns true if a commit of the peer can replace these members.
+    fn replaces(&self, targets: &Targets<'_>, peer: &PeerId) -> bool {
+        let members: alloc::vec::Vec<PeerId> = self.members.iter().map(|(id, _)| id).collect();
+        let mut targets = targets.iter().map(|(id, _)| id);
+        self.welcome.is_some()
+            && targets.all(|id| id != *peer && members.binary_search(&id).is_ok())
+    }
+
     fn read(sequence: u64, commit: &CommitView<'a>, peer: &PeerId) -> Result<Self, Code> {
         let members = Targets::read(commit.members, &[]).map_err(|_| Code::TARGETS)?;
         if !members.iter().map(|(id, _)| id).is_sorted_by(|a, b| a < b) {

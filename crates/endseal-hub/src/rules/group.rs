@@ -35,6 +35,13 @@ impl From<GroupState> for Group {
     }
 }
 
+impl Group {
+    /// Returns the number of members that get a frame of one of them.
+    pub(super) fn number_of_others(&self) -> usize {
+        self.members.len().saturating_sub(1)
+    }
+}
+
 /// Deliveries of a frame, and of the welcome with it.
 pub(super) struct Recipients<'p> {
     pub(super) targets: Cow<'p, [PeerId]>,
@@ -82,7 +89,9 @@ impl Rules<'_> {
             return Ok(Err(refusal));
         }
         if MembersDigest::of(&group.members) != frame.members {
-            return Ok(Err(refused(Code::MEMBERS)));
+            // A commit that sets the list right has to say what the hub has now.
+            let mailboxes = group.members.iter().map(|it| *it.as_bytes()).collect();
+            return Ok(Err(Refused { mailboxes, ..refused(Code::MEMBERS) }));
         }
         self.load(group.members.iter().copied())?;
         match &frame.commit {
@@ -114,7 +123,8 @@ impl Rules<'_> {
         Ok(Recipients { targets, welcome: None, after: None, missed: 0 })
     }
 
-    /// Returns the recipients of a commit: the members before it, and those that are new.
+    /// Returns the recipients of a commit: the members before it, and for the welcome those that are
+    /// new or replaced.
     fn commit_recipients<'p>(
         &mut self,
         put: &'p Put,
@@ -124,14 +134,24 @@ impl Rules<'_> {
         sender: &[u8; 32],
     ) -> Result<Result<Recipients<'p>, Refused>, StorageError> {
         let is_new = |it: &&PeerId| before.members.binary_search(it).is_err();
-        let new: Vec<PeerId> = change.members.iter().filter(is_new).copied().collect();
+        let mut new: Vec<PeerId> = change.members.iter().filter(is_new).copied().collect();
+        // The request has shown that they are members after it.
+        let were_members = put.targets.iter().all(|it| before.members.binary_search(it).is_ok());
+        new.extend_from_slice(&put.targets);
         self.load(new.iter().copied())?;
         let has_sender = change.members.binary_search(&put.sender).is_ok();
-        if !has_sender || new.is_empty() != change.welcome.is_none() {
+        if !has_sender || !were_members || new.is_empty() != change.welcome.is_none() {
             return Ok(Err(refused(Code::TARGETS)));
         }
         let gone = new.iter().filter(|it| self.is_absent(sender, it));
-        let gone: Vec<_> = gone.map(|it| *it.as_bytes()).collect();
+        let mut gone: Vec<_> = gone.map(|it| *it.as_bytes()).collect();
+        // One that has not registered itself would stop the texts of other persons.
+        let members = || change.members.iter().filter_map(|it| self.read(it));
+        if !members().all(|it| it.state.identity == *sender) {
+            let pending =
+                members().filter(|it| it.state.is_pending && it.state.identity == *sender);
+            gone.extend(pending.map(|it| *it.state.peer.as_bytes()));
+        }
         if !gone.is_empty() {
             return Ok(Err(Refused { mailboxes: gone, ..refused(Code::MAILBOX) }));
         }
@@ -144,6 +164,7 @@ impl Rules<'_> {
         let missed = before
             .members
             .iter()
+            .filter(|it| **it != put.sender)
             .filter(|it| !self.is_absent(sender, it) && self.is_full(sender, it, added));
         let missed = missed.count() as u64;
         let after = Group {

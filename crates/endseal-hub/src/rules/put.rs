@@ -32,12 +32,21 @@ impl Rules<'_> {
         if let Err(Refused { code, mailboxes, .. }) = &result {
             // The sender repeats such a frame without the missing mailboxes. Later frames must not
             // overtake it, so they are refused too.
-            let is_put_again = *code == Code::MAILBOX && mailboxes.len() < put.targets.len();
-            if matches!(*code, Code::FULL | Code::SPACE) || is_put_again {
+            let is_put_again =
+                *code == Code::MAILBOX && mailboxes.len() < self.number_of_targets(put);
+            let is_stopped = matches!(*code, Code::FULL | Code::SPACE | Code::MEMBERS);
+            if is_stopped || is_put_again {
                 self.stops.insert(exchange, (Arc::clone(&put.stopped), *code));
             }
         }
         Ok(result)
+    }
+
+    /// Returns the number of targets of a frame, named or not.
+    fn number_of_targets(&self, put: &Put) -> usize {
+        let group = put.group.as_ref().filter(|_| put.targets.is_empty());
+        let group = group.and_then(|it| self.groups.get(&it.id));
+        group.map_or(put.targets.len(), |it| it.number_of_others())
     }
 
     fn store(&mut self, put: &Put) -> Result<Result<usize, Refused>, StorageError> {
@@ -107,7 +116,9 @@ impl Rules<'_> {
         }
         self.groups.extend(after);
         // Named targets were paid before.
-        let unpaid = if put.targets.is_empty() { deliveries } else { 0 };
+        let is_for_all =
+            put.targets.is_empty() || put.group.as_ref().is_some_and(|it| it.commit.is_some());
+        let unpaid = if is_for_all { deliveries } else { 0 };
         Ok(Ok(unpaid))
     }
 

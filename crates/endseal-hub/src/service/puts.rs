@@ -96,7 +96,7 @@ pub(super) async fn serve(
                     let welcome = commit.and_then(|it| it.welcome.as_ref()).map_or(0, Bytes::len);
                     // What the members of a group cost is taken when they are known.
                     let copies = targets.len().max(1) + members;
-                    let cost = copies * (1 + frame.len() / COST_UNIT) + welcome / COST_UNIT;
+                    let cost = copies * (1 + frame.len() / COST_UNIT) + welcome.div_ceil(COST_UNIT);
                     let taken = match stopped.get().or(unpaid.as_ref()) {
                         Some(code) => Err(refused(*code)),
                         None => service.budgets.take(&peer, cost, writer::now()),

@@ -20,7 +20,7 @@ use super::error::{GroupError, StateError};
 use super::membership_state::MembershipState;
 use super::mls_state::MlsState;
 use super::provider::Provider;
-use super::rules::{EVIDENCE, LAST_RESORT, Rules, STATE, STATE_DIGEST, context_extensions};
+use super::rules::{LAST_RESORT, Rules, STATE, STATE_DIGEST, context_extensions};
 use super::state::GroupMeta;
 use super::storage_adapter::{Epochs, StorageAdapter, Table};
 use super::suite::Suite;
@@ -29,6 +29,9 @@ use super::{EpochState, Group, framing};
 /// Lifetime of a key package. Other implementations refuse longer ones.
 pub(super) const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);
 const VERSION: u8 = 1;
+/// Latest epoch in which a group is joined. A store cannot keep an epoch from 2^63 on, so that a
+/// commit into it would end each batch; this leaves more epochs than a group can have.
+const MAX_JOINED_EPOCH: u64 = u64::MAX >> 2;
 
 /// Ed25519 key with which a device signs in groups. Its public key is in the certificate.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
@@ -244,7 +247,7 @@ impl GroupDevice {
         self.create_with(id, Suite::MlKem768X25519, Some(Arc::new(state)), now)
     }
 
-    fn create_with(
+    pub(super) fn create_with(
         &self,
         id: &[u8],
         suite: Suite,
@@ -327,6 +330,9 @@ impl GroupDevice {
         let (joined, _) = storage_adapter.with(table, || client.join_group(None, &welcome, None));
         let (mls, info) = joined.map_err(|_| GroupError::InvalidWelcome)?;
         check_id(mls.group_id())?;
+        if mls.current_epoch() > MAX_JOINED_EPOCH {
+            return Err(GroupError::InvalidWelcome);
+        }
         if !self.is_in(&mls) {
             return Err(GroupError::NoKeyPackage);
         }
@@ -347,7 +353,9 @@ impl GroupDevice {
         // The state is that on which all members agree, and the tree keeps to it.
         let is_right = membership.has_its_state()
             && membership.conversation().is_none_or(|state| {
-                is_hybrid && membership.members().all(|(_, it)| state.has_device(&it))
+                let is_fit =
+                    |(leaf, it): (u32, Address)| state.has_device(&it) && membership.is_fit(leaf);
+                is_hybrid && membership.members().all(is_fit)
             });
         if !is_right {
             return Err(GroupError::Membership);
@@ -408,13 +416,17 @@ impl GroupDevice {
         if !self.suites.contains(&suite) {
             return Err(GroupError::UnknownSuite);
         }
+        #[cfg(not(test))]
+        let proposals = [super::rules::EVIDENCE];
+        #[cfg(test)]
+        let proposals = super::hostile::capabilities();
         Ok(Client::builder()
             .crypto_provider(Provider::new(&self.suites, storage_adapter))
             .identity_provider(Credentials)
             .mls_rules(Rules(storage_adapter.clone()))
             .extension_type(STATE_DIGEST)
             .extension_type(LAST_RESORT)
-            .custom_proposal_type(EVIDENCE)
+            .custom_proposal_types(proposals)
             .group_state_storage(storage_adapter.clone())
             .key_package_repo(storage_adapter.clone())
             .key_package_lifetime(LIFETIME)

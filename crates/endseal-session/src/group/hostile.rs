@@ -14,12 +14,27 @@ use endseal_keyring::person::PersonChanges;
 use mls_rs::ExtensionList;
 use mls_rs::group::proposal::ProposalType;
 
+use super::rules::STATE_DIGEST;
 use super::*;
 
 const NOW: Duration = Duration::from_secs(1_790_000_000);
 
 thread_local! {
     static IS_HOSTILE: Cell<bool> = const { Cell::new(false) };
+    static KNOWS_EVIDENCE: Cell<bool> = const { Cell::new(true) };
+}
+
+/// Returns the proposals that the leaves of a device name.
+pub(super) fn capabilities() -> Vec<ProposalType> {
+    if KNOWS_EVIDENCE.get() { vec![EVIDENCE] } else { Vec::new() }
+}
+
+/// Runs work of a device whose leaves do not name evidence among their capabilities.
+fn without_evidence<T>(work: impl FnOnce() -> T) -> T {
+    KNOWS_EVIDENCE.set(false);
+    let result = work();
+    KNOWS_EVIDENCE.set(true);
+    result
 }
 
 /// Returns true while a member makes what the rules forbid.
@@ -198,5 +213,94 @@ fn a_welcome_with_another_state_is_refused() {
         let find = |wanted: &[u8]| (wanted == id).then(|| data.clone());
         let joined = device(2, 1).join(&commit.welcome[0], find);
         assert!(matches!(joined, Err(GroupError::Membership)));
+    }
+}
+
+/// The digest and the state fit in both cases.
+#[test]
+fn a_welcome_with_another_leaf_or_suite_is_refused() {
+    let records = [record(1), record(2)];
+    let info = || [Extension::new(STATE, state(&records).to_bytes())].into_iter().collect();
+    let mut mallory = device(1, 1).create_conversation(b"group", state(&records), NOW).unwrap();
+    let eve = MlsMessage::from_bytes(&package(&device(3, 1)).0).unwrap();
+    forbidden(&mut mallory, |builder| builder.add_member(eve));
+    mallory.accept_pending().unwrap();
+    let (public, id, data) = package(&device(2, 1));
+    let message = MlsMessage::from_bytes(&public).unwrap();
+    let commit = forbidden(&mut mallory, |builder| {
+        Ok(builder.add_member(message)?.set_group_info_ext(info()))
+    });
+    let joined = device(2, 1).join(&commit.welcome[0], |it| (it == id).then(|| data.clone()));
+    assert!(matches!(joined, Err(GroupError::Membership)));
+    let suite = Suite::X25519Aes128;
+    let made = device(1, 1).create_with(b"group", suite, Some(Arc::new(state(&records))), NOW);
+    let mut mallory = made.unwrap();
+    let (public, secret) = device(2, 1).key_package(suite, NOW).unwrap();
+    let commit = mallory.change(&Evidence::default(), [&public[..]], NOW).unwrap();
+    let find = |it: &[u8]| (it == secret.id).then(|| secret.data.clone());
+    assert!(matches!(device(2, 1).join(&commit.welcome[0], find), Err(GroupError::Membership)));
+}
+
+/// The library takes evidence only while all leaves name it, also if it removes the leaf that does
+/// not.
+#[test]
+fn a_leaf_that_cannot_take_evidence_is_refused() {
+    let records = [later(&record(1), 1), record(2)];
+    // In a key package, which an honest or a hostile member adds.
+    let [mut mallory, mut bob] = groups(&records);
+    let (public, ..) = without_evidence(|| package(&device(1, 2)));
+    let added = bob.change(&Evidence::default(), [&public[..]], NOW);
+    assert_eq!(added.err(), Some(GroupError::Membership));
+    let message = MlsMessage::from_bytes(&public).unwrap();
+    let commit = forbidden(&mut mallory, |builder| builder.add_member(message));
+    assert_refused(&mut mallory, &mut bob, &commit);
+    // In the path of a commit.
+    let saved = mallory.save().unwrap();
+    let load = || device(1, 1).load(&saved.state, saved.tree.as_ref().unwrap(), []).unwrap();
+    let mut poor = without_evidence(load);
+    let commit = forbidden(&mut poor, |builder| Ok(builder));
+    assert_refused(&mut poor, &mut bob, &commit);
+    // In the tree of a welcome.
+    let make = || device(1, 1).create_conversation(b"group", state(&records), NOW).unwrap();
+    let mut poor = without_evidence(make);
+    let (public, id, data) = package(&device(2, 1));
+    let message = MlsMessage::from_bytes(&public).unwrap();
+    let info = Extension::new(STATE, state(&records).to_bytes());
+    let commit = forbidden(&mut poor, |builder| {
+        Ok(builder.add_member(message)?.set_group_info_ext([info].into_iter().collect()))
+    });
+    let joined = device(2, 1).join(&commit.welcome[0], |it| (it == id).then(|| data.clone()));
+    assert!(matches!(joined, Err(GroupError::Membership)));
+}
+
+/// A long leaf would make each welcome longer than a hub takes.
+#[test]
+fn a_long_leaf_is_refused() {
+    let records = [record(1), record(2)];
+    let [mut mallory, mut bob] = groups(&records);
+    let long = Extension::new(STATE_DIGEST, vec![0; 600_000]);
+    let commit = forbidden(&mut mallory, |builder| {
+        Ok(builder.set_leaf_node_extensions([long].into_iter().collect()))
+    });
+    assert_refused(&mut mallory, &mut bob, &commit);
+}
+
+/// A store keeps epochs as numbers of 63 bits, and a group goes on after its last epoch in none.
+#[test]
+fn a_group_near_the_last_epoch_is_not_joined() {
+    let records = [record(1), record(2)];
+    for epoch in [u64::MAX - 1, u64::MAX >> 1] {
+        let [mut mallory, _] = groups(&records);
+        let saved = mallory.save().unwrap();
+        let mut bytes = saved.state.to_vec();
+        let name = [&b"\x05group"[..], &1_u64.to_be_bytes()].concat();
+        let at = bytes.windows(name.len()).position(|it| it == name).unwrap();
+        bytes[at + 6..at + 14].copy_from_slice(&epoch.to_be_bytes());
+        let mut mallory = device(1, 1).load(&bytes, &saved.tree.unwrap(), []).unwrap();
+        assert_eq!(mallory.epoch(), epoch);
+        let (public, id, data) = package(&device(2, 1));
+        let commit = mallory.change(&Evidence::default(), [&public[..]], NOW).unwrap();
+        let joined = device(2, 1).join(&commit.welcome[0], |it| (it == id).then(|| data.clone()));
+        assert!(matches!(joined, Err(GroupError::InvalidWelcome)), "{epoch}");
     }
 }

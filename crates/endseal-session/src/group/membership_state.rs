@@ -101,6 +101,11 @@ impl MembershipState {
     /// [`MembershipError`] if a member has no record, a record is of no member or twice there, or
     /// the state is too long.
     pub fn new(members: Members, records: &[PersonRecord]) -> Result<Self, MembershipError> {
+        // Only sorted identities are found, and are encoded as a reader expects.
+        let members = match members {
+            Members::Pair([one, other]) => Members::of_two(one, other),
+            others => others,
+        };
         let mut state = Self { members, persons: Vec::new() };
         state.adopt(records)?;
         Ok(state)
@@ -153,6 +158,22 @@ impl MembershipState {
         }
         next.adopt(evidence.records())?;
         Ok(next)
+    }
+
+    /// Returns true if `later` may be a later state of the same conversation: no roster and no record
+    /// goes back.
+    pub(crate) fn may_become(&self, later: &Self) -> bool {
+        let is_same = match (&self.members, &later.members) {
+            (Members::Team(before), Members::Team(after)) => {
+                before == after || after.supersedes(before).is_ok()
+            }
+            (before, after) => before == after,
+        };
+        let follows = |before: &Person| {
+            let after = later.person(&before.identity);
+            after.is_none_or(|it| it.epoch > before.epoch || it == before)
+        };
+        is_same && self.persons.iter().all(follows)
     }
 
     /// Takes records over, and drops persons who are members no longer.

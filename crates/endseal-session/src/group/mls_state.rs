@@ -22,7 +22,7 @@ use super::membership_state::MembershipState;
 use super::note::EXPORTER;
 use super::opened::{Change, Opened, Proposed};
 use super::provider::Provider;
-use super::rules::{EVIDENCE, LAST_RESORT, MAX_MEMBERS, is_state_of};
+use super::rules::{EVIDENCE, LAST_RESORT, MAX_MEMBERS, is_leaf_of_member, is_state_of};
 use super::signatures::Signatures;
 use super::skipped_key_budget::MAX_MISSING;
 use super::state::{EpochState, GroupChanges, GroupMeta, OwnCommit, Pending};
@@ -347,8 +347,12 @@ impl MlsState {
             CommitEffect::Removed { new_epoch, .. } => (new_epoch, true),
             CommitEffect::ReInit(_) => return Err(OpenError::Malformed),
         };
+        // A removed device stays before the path, and cannot see the leaf.
         if !is_removed {
             self.check_tree()?;
+            if self.conversation().is_some() && !self.is_fit(commit.committer) {
+                return Err(OpenError::Membership);
+            }
         }
         let by = self.member(commit.committer).ok_or(OpenError::Authentication)?;
         let (mut added, mut certificates, mut removed) = (Vec::new(), Vec::new(), Vec::new());
@@ -416,6 +420,16 @@ impl MlsState {
             Some(state) => is_state_of(extensions, state),
             None => extensions.is_empty(),
         }
+    }
+
+    /// Returns true if the leaf of a member may be in a conversation.
+    pub(super) fn is_fit(&self, leaf: u32) -> bool {
+        #[cfg(test)]
+        if super::hostile::is_hostile() {
+            return true;
+        }
+        let member = self.mls.roster().member_with_index(leaf);
+        member.is_ok_and(|it| is_leaf_of_member(&it.capabilities, &it.extensions))
     }
 
     /// Returns the key with which a member signs.

@@ -7,13 +7,14 @@ use endseal_keyring::device::Address;
 use mls_rs::MlsRules;
 use mls_rs::client_builder::PaddingMode;
 use mls_rs::extension::ExtensionType;
-use mls_rs::group::proposal::ProposalType;
+use mls_rs::group::proposal::{AddProposal, ProposalType};
 use mls_rs::group::{GroupContext, Roster};
 use mls_rs::mls_rs_codec::MlsSize;
 use mls_rs::mls_rules::{
     CommitDirection, CommitOptions, CommitSource, EncryptionOptions, ProposalBundle, ProposalInfo,
 };
 use mls_rs::{Extension, ExtensionList};
+use mls_rs_core::group::Capabilities;
 
 use super::credential;
 use super::evidence::Evidence;
@@ -48,6 +49,15 @@ pub(super) fn context_extensions(state: &MembershipState) -> ExtensionList {
 /// Returns true if the context of a group names this state, and nothing else.
 pub(super) fn is_state_of(extensions: &ExtensionList, state: &MembershipState) -> bool {
     *extensions == context_extensions(state)
+}
+
+/// Returns true if a leaf may be that of a member of a conversation. The library takes evidence only
+/// while every leaf names it, also if it removes the leaf that does not; and a long leaf is part of
+/// each welcome.
+pub(super) fn is_leaf_of_member(capabilities: &Capabilities, extensions: &ExtensionList) -> bool {
+    capabilities.extensions.contains(&STATE_DIGEST)
+        && capabilities.proposals.contains(&EVIDENCE)
+        && capabilities.mls_encoded_len() + extensions.mls_encoded_len() <= MAX_ADD_LEN
 }
 
 impl MlsRules for Rules {
@@ -147,6 +157,13 @@ fn check_conversation(
         }
         _ => return Err(Refused::Membership),
     };
+    let is_able = |add: &ProposalInfo<AddProposal>| {
+        let add = &add.proposal;
+        is_leaf_of_member(&add.capabilities(), &add.leaf_node_extensions())
+    };
+    if !adds.iter().all(is_able) {
+        return Err(Refused::Membership);
+    }
     let added = adds.iter().map(|add| {
         let certificate = credential::certificate(add.proposal.signing_identity());
         certificate.map(|it| it.address()).map_err(|_| Refused::Membership)

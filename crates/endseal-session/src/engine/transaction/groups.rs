@@ -148,7 +148,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     ///
     /// A known group with the same id is replaced only if the welcome leads to a later epoch and
     /// was signed by a member of the known group. Thus a device that missed commits or was restored
-    /// can join again, but an outsider's group with the same id replaces nothing.
+    /// can join again, but an outsider's group with the same id replaces nothing. A conversation is
+    /// replaced by one of the same members alone, whose roster and records are not older.
     ///
     /// The caller MUST show the inviter and the members to the user before it relies on the id.
     ///
@@ -190,10 +191,16 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let (group, inviter) = (joined.group, joined.inviter);
         let id = group.id().to_vec();
         let membership = membership(&mut self.store_session, self.state_cache, &id)?;
-        if let Some(known) = membership.group()
-            && (group.epoch() <= known.epoch() || !known.members().contains(&inviter))
-        {
-            return Err(GroupChangeError::Exists);
+        if let Some(known) = membership.group() {
+            // A member could bring back a device that a later record has removed.
+            let goes_on = match (known.conversation(), group.conversation()) {
+                (None, None) => true,
+                (Some(before), Some(after)) => before.may_become(after),
+                _ => false,
+            };
+            if !goes_on || group.epoch() <= known.epoch() || !known.members().contains(&inviter) {
+                return Err(GroupChangeError::Exists);
+            }
         }
         let (epoch, members) = (group.epoch(), group.members());
         let certificates = group.certificates().map_err(|_| GroupError::InvalidWelcome)?;

@@ -179,3 +179,109 @@ fn a_key_package_of_last_resort_serves_more_than_once() {
     assert!(add(b"d").is_ok());
     assert!(matches!(add(b"e"), Err(GroupChangeError::KeyPackageUsed)));
 }
+
+/// The next record of a person, which also has device 2.
+fn extended(record: &PersonRecord, identity: u8) -> PersonRecord {
+    let mut changes = PersonChanges::new();
+    changes.add(number(2), root(identity + 150).public().clone());
+    let draft = record.next_epoch(&root(identity), &changes, &mut OsRandom).ok().unwrap();
+    draft.sign(&root(identity), b"sealed").unwrap()
+}
+
+/// The next record of a person, without device 2.
+fn without_second(record: &PersonRecord, identity: u8) -> PersonRecord {
+    let mut changes = PersonChanges::new();
+    changes.remove(number(2));
+    let draft = record.next_epoch(&root(identity), &changes, &mut OsRandom).ok().unwrap();
+    draft.sign(&root(identity), b"sealed").unwrap()
+}
+
+/// A member welcomes another one into a group with the same id that has an earlier record, another
+/// one of the epoch, or no rules. Only a state that goes on replaces the known one.
+#[test]
+fn a_welcome_takes_no_conversation_back() {
+    let (mut alice, mut bob) = (Party::new(1), Party::new(2));
+    let records = [record(1), record(2)];
+    let [a, b] = records.each_ref().map(|it| *it.identity().ed25519());
+    let of = |second: &PersonRecord| {
+        let records = [records[0].clone(), second.clone()];
+        MembershipState::new(Members::of_two(a, b), &records).unwrap()
+    };
+    let create = |party: &mut Party, state: MembershipState| {
+        let made = party.engine().transaction(|t| t.create_conversation(GROUP, state, NOW));
+        made.map_err(|error: GroupChangeError| error).unwrap();
+    };
+    create(&mut alice, of(&records[1]));
+    let packages = [package(&mut bob)];
+    let (_, welcome) = change(&mut alice, &Evidence::default(), &packages);
+    join(&mut bob, &welcome);
+    let later = extended(&records[1], 2);
+    let evidence = Evidence::new(None, vec![later.clone()]);
+    let changed = bob.engine().transaction(|t| {
+        t.commit_group(GROUP, |group| group.change(&evidence, [], NOW))?;
+        t.accept_commit(GROUP)
+    });
+    changed.map_err(|error: GroupChangeError| error).unwrap();
+    let last = without_second(&later, 2);
+    for (state, is_joined) in [
+        (Some(records[1].clone()), false),
+        (Some(extended(&records[1], 2)), false),
+        (None, false),
+        (Some(later.clone()), true),
+        (Some(last), true),
+    ] {
+        // Another copy of Alice's device, which has made commits that no one got.
+        let mut copy = Party::new(1);
+        let has_rules = state.is_some();
+        match state {
+            Some(record) => create(&mut copy, of(&record)),
+            None => copy.engine().transaction(|t| t.create_group(GROUP, NOW)).unwrap(),
+        }
+        let epoch = bob.engine().group(GROUP).unwrap().unwrap().epoch;
+        for _ in 0..epoch {
+            let made = copy.engine().transaction(|t| {
+                t.commit_group(GROUP, |group| group.update(NOW))?;
+                t.accept_commit(GROUP)
+            });
+            made.map_err(|error: GroupChangeError| error).unwrap();
+        }
+        let suite = copy.engine().group(GROUP).unwrap().unwrap().suite.unwrap();
+        let made = bob.engine().transaction(|t| t.key_package(suite, NOW));
+        let package = made.map_err(|error: GroupChangeError| error).unwrap();
+        let none = Evidence::default();
+        let number: Result<u64, GroupChangeError> = copy.engine().transaction(|t| {
+            t.commit_group(GROUP, |group| match has_rules {
+                true => group.change(&none, [&package[..]], NOW),
+                false => group.add([&package[..]], NOW),
+            })
+        });
+        number.unwrap();
+        copy.engine().transaction(|t| t.accept_commit(GROUP)).unwrap();
+        let sent = copy.engine().outbox().pending(0, 100).unwrap();
+        let welcome = sent.iter().find(|it| it.kind == OutgoingKind::Welcome).unwrap();
+        let joined = bob.engine().transaction(|t| t.join_group(&welcome.body));
+        match is_joined {
+            true => assert!(joined.is_ok()),
+            false => assert!(matches!(joined, Err(GroupChangeError::Exists))),
+        }
+    }
+}
+
+/// A copy of an earlier state would seal a note in an epoch that others have left.
+#[test]
+fn a_restored_store_sends_no_notes() {
+    let (mut alice, mut bob) = (Party::new(1), Party::new(2));
+    let records = [record(1), record(2)];
+    let [a, b] = records.each_ref().map(|it| *it.identity().ed25519());
+    let state = MembershipState::new(Members::of_two(a, b), &records).unwrap();
+    let made = alice.engine().transaction(|t| t.create_conversation(GROUP, state, NOW));
+    made.map_err(|error: GroupChangeError| error).unwrap();
+    let packages = [package(&mut bob)];
+    let (_, welcome) = change(&mut alice, &Evidence::default(), &packages);
+    join(&mut bob, &welcome);
+    bob.backup();
+    bob.restore();
+    let to = alice.address;
+    let sent = bob.engine().transaction(|t| t.send_note(GROUP, to, b"got it", &mut OsRandom));
+    assert!(matches!(sent, Err(GroupChangeError::Restored)));
+}

@@ -404,3 +404,93 @@ fn notes_go_from_one_member_to_another_in_their_epoch() {
     groups[1].open(&commit.commit).unwrap();
     assert!(matches!(groups[1].open(&later), Ok(Opened::Note { .. })));
 }
+
+#[test]
+fn a_state_has_each_person_once_and_is_bounded() {
+    let (alice, bob, eve) = (Person::new(1, &[1]), Person::new(2, &[1]), Person::new(3, &[1]));
+    let both = Members::of_two(alice.identity(), bob.identity());
+    let twice = MembershipState::new(both.clone(), &records(&[&alice, &bob, &alice]));
+    assert_eq!(twice.err(), Some(MembershipError::RecordTwice));
+    let state = MembershipState::new(both.clone(), &records(&[&alice, &bob])).unwrap();
+    // Those of another order, and those that are one.
+    let Members::Pair([first, second]) = both else { panic!() };
+    let turned = Members::Pair([second, first]);
+    assert_eq!(MembershipState::new(turned, &records(&[&alice, &bob])), Ok(state.clone()));
+    let one = Members::Pair([alice.identity(); 2]);
+    let alone = MembershipState::new(one, &records(&[&alice])).unwrap();
+    assert_eq!(*alone.members(), Members::Oneself(alice.identity()));
+    // A device that is none of the state makes no group with it.
+    let made = eve.device(1).create_conversation(b"group", state, NOW);
+    assert_eq!(made.err(), Some(GroupError::Membership));
+    // A team whose roster and persons have more than 1 MiB.
+    let name = |text: &str| Name::new(text).unwrap();
+    let team = |count: u32| {
+        let root = |it: u32| device_identity(1_000 + it);
+        let named = |it| Member::new(name(&format!("m{it}")), root(it).public().clone());
+        let members: Vec<_> = (0..count).map(named).collect();
+        let owner = root(0);
+        let id = GroupId::generate(&mut OsRandom, &owner, &name("team")).unwrap();
+        let draft = Roster::create(name("team"), id, *owner.public().ed25519(), members).unwrap();
+        let record = |it| {
+            let device = device_identity(it + 1).public().clone();
+            let draft = PersonRecord::create(&root(it), nonzero(1), device, &mut OsRandom);
+            draft.ok().unwrap().sign(&root(it), b"sealed").unwrap()
+        };
+        let records: Vec<_> = (0..count).map(record).collect();
+        (draft.sign(&owner, b"sealed").unwrap(), records)
+    };
+    let (roster, _) = team(2);
+    let (small, _) = team(3);
+    let each = small.as_bytes().len() - roster.as_bytes().len();
+    let (roster, all) = team(u32::try_from((1 << 20) / each + 1).unwrap());
+    let state = MembershipState::new(Members::Team(Box::new(roster)), &all);
+    assert_eq!(state.err(), Some(MembershipError::TooLong));
+}
+
+#[test]
+fn evidence_is_bounded() {
+    let alice = Person::new(1, &[1]);
+    let each = alice.record.as_bytes().len() + 4;
+    let most = (512 << 10) / each;
+    let evidence = |count| Evidence::new(None, vec![alice.record.clone(); count]);
+    let longest = evidence(most).to_bytes().unwrap();
+    assert_eq!(Evidence::from_bytes(&longest), Ok(evidence(most)));
+    assert_eq!(evidence(most + 1).to_bytes(), Err(MembershipError::TooLong));
+    let longer = [&longest[..], &longest[longest.len() - each..]].concat();
+    assert_eq!(Evidence::from_bytes(&longer), Err(MembershipError::Format));
+}
+
+/// The group of a state and the tree of another one are not loaded together.
+#[test]
+fn a_group_is_loaded_with_its_state_alone() {
+    let (alice, bob) = (Person::new(1, &[1]), Person::new(2, &[1]));
+    let mut group = pair(&alice, &bob, &[]).swap_remove(0);
+    let saved = group.save().unwrap();
+    let tree = saved.tree.unwrap();
+    let (of_two, other) =
+        (pair_state(&alice, &bob).to_bytes(), pair_state(&alice, &bob.with(&[2], &[])));
+    assert_eq!(tree[4..4 + of_two.len()], of_two[..]);
+    let rest = &tree[4 + of_two.len()..];
+    for state in [other.to_bytes(), Vec::new()] {
+        let length = u32::try_from(state.len()).unwrap().to_le_bytes();
+        let tree = [&length[..], &state, rest].concat();
+        assert!(alice.device(1).load(&saved.state, &tree, []).is_err());
+    }
+    assert!(alice.device(1).load(&saved.state, &tree, []).is_ok());
+}
+
+/// Groups without a conversation have no notes.
+#[test]
+fn a_note_in_another_group_is_malformed() {
+    let (alice, bob) = (Person::new(1, &[1]), Person::new(2, &[1]));
+    let groups = pair(&alice, &bob, &[]);
+    let (key, to) = (group_key(&bob, 1), alice.device(1).address());
+    let note = groups[1].seal_note(&key, &to, b"text", &mut OsRandom).unwrap();
+    let mut plain = alice.device(1).create(b"0123456789abcdef", NOW).unwrap();
+    plain.update(NOW).unwrap();
+    plain.accept_pending().unwrap();
+    assert_eq!(plain.epoch(), 1);
+    assert_eq!(plain.open(&note), Err(OpenError::Malformed));
+    let sealed = plain.seal_note(&group_key(&alice, 1), &to, b"text", &mut OsRandom);
+    assert_eq!(sealed.err(), Some(GroupError::NoConversation));
+}
