@@ -264,6 +264,9 @@ pub trait HubTransaction {
         members: &[PeerId],
     ) -> Result<(), StorageError>;
 
+    /// Removes a device from all groups: what others have said of it is void.
+    fn leave_groups(&mut self, device: DeviceRow) -> Result<(), StorageError>;
+
     /// Deletes the groups all of whose members are revoked. Returns their number.
     fn delete_abandoned_groups(&mut self) -> Result<u64, StorageError>;
 

@@ -38,7 +38,8 @@ pub struct GroupPut<'a> {
 pub struct GroupCommit<'a> {
     /// Members after the commit, in ascending order.
     pub members: Targets<'a>,
-    /// A stored frame for those that are new or replaced. Its sequence is the next one after the commit's.
+    /// A stored frame for those that are new or replaced. Its sequence is the next one after the
+    /// commit's.
     pub welcome: Option<&'a [u8]>,
 }
 

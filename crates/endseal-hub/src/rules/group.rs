@@ -11,7 +11,7 @@ use endseal_delivery::hub::GroupId;
 
 use super::Rules;
 use crate::command::{GroupChange, GroupFrame, Put, refused};
-use crate::store::{GroupRow, GroupState, StorageError};
+use crate::store::{DeviceRow, GroupRow, GroupState, StorageError};
 
 /// Groups that a person can have made.
 const MAX_GROUPS: u64 = 10_000;
@@ -123,8 +123,8 @@ impl Rules<'_> {
         Ok(Recipients { targets, welcome: None, after: None, missed: 0 })
     }
 
-    /// Returns the recipients of a commit: the members before it, and for the welcome those that are
-    /// new or replaced.
+    /// Returns the recipients of a commit: the members before it, and for the welcome those that
+    /// are new or replaced.
     fn commit_recipients<'p>(
         &mut self,
         put: &'p Put,
@@ -179,6 +179,18 @@ impl Rules<'_> {
             after: Some((frame.id, after)),
             missed,
         }))
+    }
+
+    /// Removes a device from all groups.
+    pub(super) fn leave_groups(
+        &mut self,
+        peer: &PeerId,
+        row: DeviceRow,
+    ) -> Result<(), StorageError> {
+        for group in self.groups.values_mut() {
+            group.members.retain(|member| member != peer);
+        }
+        self.transaction.leave_groups(row)
     }
 
     /// Writes the groups that were changed.

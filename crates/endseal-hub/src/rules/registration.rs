@@ -80,6 +80,7 @@ impl Rules<'_> {
         let (row, left) = match self.read(peer).map(|pending| pending.state.row) {
             Some(row) => {
                 self.transaction.admit_device(row)?;
+                self.leave_groups(peer, row)?;
                 (row, self.drop_mailbox(peer)?)
             }
             None => {

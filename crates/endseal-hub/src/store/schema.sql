@@ -27,6 +27,7 @@ CREATE TABLE conversation (id INTEGER PRIMARY KEY, group_id BLOB NOT NULL UNIQUE
 CREATE INDEX conversation_of ON conversation (creator);
 CREATE TABLE member (conversation INTEGER NOT NULL, device INTEGER NOT NULL,
     PRIMARY KEY (conversation, device)) WITHOUT ROWID;
+CREATE INDEX member_of ON member (device);
 CREATE TABLE prekey (id INTEGER PRIMARY KEY, device INTEGER NOT NULL, one_time INTEGER NOT NULL,
     bundle BLOB NOT NULL, UNIQUE (device, bundle));
 CREATE TABLE taken (device INTEGER NOT NULL, asker INTEGER NOT NULL, time INTEGER NOT NULL,

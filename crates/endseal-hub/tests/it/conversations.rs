@@ -374,7 +374,6 @@ async fn two_hubs_give_an_epoch_one_commit() {
 
 /// A device of whom another person has said something void is in none of that person's groups.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "finding of an audit: memberships outlive what was said of a pending device"]
 async fn a_device_that_registers_itself_leaves_the_groups_of_others() {
     let world = World::new();
     let root = identity();
@@ -438,8 +437,8 @@ async fn welcome(node: &Node) -> Welcome {
     welcome
 }
 
-/// What a commit misses: a full mailbox counts, one of a revoked device does not, and nothing waits
-/// for that.
+/// A full mailbox that misses a commit counts, that of a revoked device does not, and no commit
+/// waits for one of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_counts_the_full_mailboxes_that_miss_it() {
     let mut limits = HubLimits::default();

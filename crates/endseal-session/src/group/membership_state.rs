@@ -160,8 +160,8 @@ impl MembershipState {
         Ok(next)
     }
 
-    /// Returns true if `later` may be a later state of the same conversation: no roster and no record
-    /// goes back.
+    /// Returns true if `later` may be a later state of the same conversation: no roster and no
+    /// record goes back.
     pub(crate) fn may_become(&self, later: &Self) -> bool {
         let is_same = match (&self.members, &later.members) {
             (Members::Team(before), Members::Team(after)) => {

@@ -51,9 +51,9 @@ pub(super) fn is_state_of(extensions: &ExtensionList, state: &MembershipState) -
     *extensions == context_extensions(state)
 }
 
-/// Returns true if a leaf may be that of a member of a conversation. The library takes evidence only
-/// while every leaf names it, also if it removes the leaf that does not; and a long leaf is part of
-/// each welcome.
+/// Returns true if a leaf may be that of a member of a conversation. The library takes evidence
+/// only while every leaf names it, also if it removes the leaf that does not; and a long leaf is
+/// part of each welcome.
 pub(super) fn is_leaf_of_member(capabilities: &Capabilities, extensions: &ExtensionList) -> bool {
     capabilities.extensions.contains(&STATE_DIGEST)
         && capabilities.proposals.contains(&EVIDENCE)

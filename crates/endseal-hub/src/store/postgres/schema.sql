@@ -32,6 +32,7 @@ CREATE TABLE conversation (id bigint PRIMARY KEY, group_id bytea NOT NULL UNIQUE
 CREATE INDEX conversation_of ON conversation (creator);
 CREATE TABLE member (conversation bigint NOT NULL, device bigint NOT NULL,
     PRIMARY KEY (conversation, device));
+CREATE INDEX member_of ON member (device);
 CREATE SEQUENCE prekey_id;
 CREATE TABLE prekey (id bigint PRIMARY KEY, device bigint NOT NULL, one_time bigint NOT NULL,
     bundle bytea NOT NULL, UNIQUE (device, bundle));

@@ -383,6 +383,11 @@ impl HubTransaction for PostgresTransaction<'_> {
         Ok(())
     }
 
+    fn leave_groups(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+        self.execute("DELETE FROM member WHERE device = $1", &[&device.0])?;
+        Ok(())
+    }
+
     fn delete_abandoned_groups(&mut self) -> Result<u64, StorageError> {
         self.flush()?;
         let sql = "WITH gone AS (DELETE FROM conversation WHERE NOT EXISTS (SELECT 1 FROM member

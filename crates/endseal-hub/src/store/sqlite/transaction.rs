@@ -156,6 +156,11 @@ impl HubTransaction for SqliteTransaction<'_> {
         Ok(())
     }
 
+    fn leave_groups(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+        self.0.prepare_cached("DELETE FROM member WHERE device = ?")?.execute([device.0])?;
+        Ok(())
+    }
+
     fn delete_abandoned_groups(&mut self) -> Result<u64, StorageError> {
         let sql = "DELETE FROM conversation WHERE NOT EXISTS (SELECT 1 FROM member
             JOIN device ON device.id = member.device
