@@ -419,7 +419,7 @@ impl GroupDevice {
         #[cfg(not(test))]
         let proposals = [super::rules::EVIDENCE];
         #[cfg(test)]
-        let proposals = super::hostile::capabilities();
+        let proposals = super::hostile::capabilities(&proposals);
         Ok(Client::builder()
             .crypto_provider(Provider::new(&self.suites, storage_adapter))
             .identity_provider(Credentials)
