@@ -7,7 +7,9 @@ use endseal_codec::hub::{
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::MembersDigest;
 use endseal_hub::HubLimits;
+use endseal_testing::Scratch;
 
+use crate::database::Database;
 use crate::directory::next_record;
 use crate::puts::{put_one, subscribe};
 use crate::world::{Exchange, Node, World, identity, put};
@@ -586,4 +588,39 @@ async fn frames_of_groups_cost_their_deliveries() {
     // The bucket fills by a frame in each second of the test.
     let left = (100 - spent) / 3;
     assert!((left - 1..left + 4).contains(&stored), "{stored} of {left}");
+}
+
+/// A group and its members move with the database, and groups are made after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn conversations_move_to_another_engine() {
+    let mut world = World::new();
+    let (mut alice, mut bob, mut carol) =
+        (world.registered().await, world.registered().await, world.registered().await);
+    make(&[&alice, &bob]).await;
+    let folder = Scratch::new();
+    for (round, to) in
+        [Database::Sqlite(folder.path("one.db")), Database::new(&folder)].into_iter().enumerate()
+    {
+        world.stop().await;
+        let from = &world.database;
+        let copy = || endseal_hub::migrate(&mut *from.open(), &mut *to.open()).unwrap();
+        std::thread::scope(|scope| scope.spawn(copy).join().unwrap());
+        world.database = to;
+        world.start();
+        for node in [&mut alice, &mut bob, &mut carol] {
+            node.reconnect(&world).await;
+        }
+        let (both, epoch) = ([&alice, &bob], round as u64 + 1);
+        let stranger = Request::Put(say(carol.frame(100 + epoch, b"x"), epoch, &both));
+        assert_eq!(refusal(put_one(&carol, stranger).await).code, Code::CONVERSATION);
+        let renewal = commit(say(bob.frame(epoch, b"commit"), epoch, &both), &both, Vec::new());
+        assert!(matches!(put_one(&bob, renewal).await, Answer::Stored(_)));
+        let mut begin = say(carol.frame(10 * epoch, b"commit"), 0, &[&carol]);
+        begin.conversation.as_mut().unwrap().group = [u8::try_from(20 + round).unwrap(); 16];
+        let begin = commit(begin, &[&bob, &carol], carol.frame(10 * epoch + 1, b"welcome"));
+        let answer = put_one(&carol, begin).await;
+        assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+        assert!(world.faults().is_empty(), "{:?}", world.faults());
+    }
+    assert_eq!(waiting(&alice).await, ["commit", "commit"]);
 }
