@@ -3,6 +3,7 @@
 import struct
 from dataclasses import dataclass
 
+from blake3 import blake3
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
@@ -198,6 +199,6 @@ def note(data, exported, to, signer):
     except InvalidTag:
         raise Refused("authentication") from None
     signature, text = opened[:64], opened[64:]
-    message = b"endseal/conversation@v1 note\x00" + head + to + text
+    message = b"endseal/conversation@v1 note\x00" + head + to + blake3(key).digest() + text
     require(ed.verify(signer, signature, message), "authentication")
     return group, int.from_bytes(epoch, "big"), sender, text

@@ -611,8 +611,8 @@ async fn conversations_move_to_another_engine() {
             node.reconnect(&world).await;
         }
         let (both, epoch) = ([&alice, &bob], round as u64 + 1);
-        let stranger = Request::Put(say(carol.frame(100 + epoch, b"x"), epoch, &both));
-        assert_eq!(refusal(put_one(&carol, stranger).await).code, Code::CONVERSATION);
+        let mallory = Request::Put(say(carol.frame(100 + epoch, b"x"), epoch, &both));
+        assert_eq!(refusal(put_one(&carol, mallory).await).code, Code::CONVERSATION);
         let renewal = commit(say(bob.frame(epoch, b"commit"), epoch, &both), &both, Vec::new());
         assert!(matches!(put_one(&bob, renewal).await, Answer::Stored(_)));
         let mut begin = say(carol.frame(10 * epoch, b"commit"), 0, &[&carol]);

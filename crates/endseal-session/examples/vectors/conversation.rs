@@ -147,9 +147,10 @@ fn notes(dir: &Path) {
     };
     let sealed = |head: &[u8], signed_to: &[u8], text: &[u8]| {
         let label = CONVERSATION_NOTE.as_str().as_bytes();
-        let signature = signer.sign(&[label, &[0], head, signed_to, text].concat());
-        let mut out = [head, signature.as_bytes(), text].concat();
         let note_key = hash::derive(CONVERSATION_NOTE_KEY, &[&exported, &from, &to]);
+        let bound = hash::digest(&note_key);
+        let signature = signer.sign(&[label, &[0], head, signed_to, &bound, text].concat());
+        let mut out = [head, signature.as_bytes(), text].concat();
         let (data, text) = out.split_at_mut(head.len());
         let tag = xchacha20poly1305::seal(&note_key, &[0x24; 24], data, text);
         out.extend_from_slice(&tag);
@@ -209,6 +210,17 @@ fn notes(dir: &Path) {
         ("tag", "a changed tag", "authentication", changed(note.len() - 1)),
         ("signed-to", "signed for another member", "authentication", {
             sealed(&right, &address(CAROL, 1), b"x")
+        }),
+        ("branch", "signed in another branch of the epoch", "authentication", {
+            let label = CONVERSATION_NOTE.as_str().as_bytes();
+            let other = hash::digest(&hash::derive(CONVERSATION_NOTE_KEY, &[&[7; 32], &from, &to]));
+            let signature = signer.sign(&[label, &[0], &right, &to, &other, b"x"].concat());
+            let mut out = [&right[..], signature.as_bytes(), b"x"].concat();
+            let note_key = hash::derive(CONVERSATION_NOTE_KEY, &[&exported, &from, &to]);
+            let (data, text) = out.split_at_mut(right.len());
+            let tag = xchacha20poly1305::seal(&note_key, &[0x24; 24], data, text);
+            out.extend_from_slice(&tag);
+            out
         }),
         ("signature", "a signature of another group", "authentication", {
             let other = sealed(&head(WIRE, &[0xd4; 16]), &to, b"x");

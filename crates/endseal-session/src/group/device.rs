@@ -416,7 +416,6 @@ impl GroupDevice {
         if !self.suites.contains(&suite) {
             return Err(GroupError::UnknownSuite);
         }
-        #[cfg(not(test))]
         let proposals = [super::rules::EVIDENCE];
         #[cfg(test)]
         let proposals = super::hostile::capabilities(&proposals);

@@ -307,7 +307,6 @@ fn a_group_near_the_last_epoch_is_not_joined() {
 
 /// A member of two branches of a group encrypts a note of one again for the other.
 #[test]
-#[ignore = "finding of an audit: a note is not bound to the branch of its epoch"]
 fn a_note_opens_in_its_branch_alone() {
     use endseal_crypto::{label, xchacha20poly1305};
     let records = [record(1), record(2)];

@@ -64,7 +64,7 @@ impl<'a> Note<'a> {
         xchacha20poly1305::open(&key, self.nonce, self.head, &mut text, tag).ok()?;
         let (signature, text) = text.split_first_chunk()?;
         let signature = Signature::from_bytes(signature);
-        signer.verify(&signed(self.head, to, text), &signature).ok()?;
+        signer.verify(&signed(self.head, to, &key, text), &signature).ok()?;
         Some(Zeroizing::new(text.to_vec()))
     }
 }
@@ -88,10 +88,11 @@ pub(super) fn seal(
     out.extend_from_slice(from);
     out.extend_from_slice(&nonce);
     let head = out.len();
-    out.extend_from_slice(signer.sign(&signed(&out, to, text)).as_bytes());
+    let key = key(exported, from, to);
+    out.extend_from_slice(signer.sign(&signed(&out, to, &key, text)).as_bytes());
     out.extend_from_slice(text);
     let (data, text) = out.split_at_mut(head);
-    let tag = xchacha20poly1305::seal(&key(exported, from, to), &nonce, data, text);
+    let tag = xchacha20poly1305::seal(&key, &nonce, data, text);
     out.extend_from_slice(&tag);
     Ok(out)
 }
@@ -106,10 +107,16 @@ fn key(
     key
 }
 
-/// Returns what the sender signs.
-fn signed(head: &[u8], to: &AddressBytes, text: &[u8]) -> Zeroizing<Vec<u8>> {
+/// Returns what the sender signs. The digest of the key binds the note to the branch of the epoch,
+/// if the hub has shown different commits to the members.
+fn signed(
+    head: &[u8],
+    to: &AddressBytes,
+    key: &[u8; xchacha20poly1305::KEY_LEN],
+    text: &[u8],
+) -> Zeroizing<Vec<u8>> {
     let label = label::CONVERSATION_NOTE.as_str().as_bytes();
-    Zeroizing::new([label, &[0], head, to, text].concat())
+    Zeroizing::new([label, &[0], head, to, &hash::digest(key), text].concat())
 }
 
 #[cfg(test)]
