@@ -40,6 +40,8 @@ pub mod legacy_hash;
 #[cfg(feature = "std")]
 pub mod rsa_oaep;
 #[cfg(feature = "std")]
+pub mod rsa_signature;
+#[cfg(feature = "std")]
 pub mod scrypt;
 #[cfg(feature = "std")]
 pub mod sha512;

@@ -10,6 +10,7 @@
 //! | the same against quantum computers | [`mlkem768`] beside [`x25519`] |
 //! | sign, verify, verify a batch | [`ed25519`] |
 //! | the same against quantum computers | [`mldsa65`] |
+//! | sign for a service that demands RSA | `rsa_signature` (feature `std`) |
 //! | agree and sign on secp256k1, as Nostr does | [`secp256k1`] |
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
 //! | speak a protocol that wants SHA-256, HMAC or HKDF with it | [`sha256`], [`hkdf_sha256`] |
@@ -29,7 +30,7 @@
 //!
 //! # Crate features
 //! * `std` (default): aws-lc-rs does most of the work, `OsRandom`, `Read`/`Write` adaptors,
-//!   RSA-OAEP, SHA-512 and older hashes exist. Without it RustCrypto and dalek do the same work for
+//!   RSA, SHA-512 and older hashes exist. Without it RustCrypto and dalek do the same work for
 //!   `no_std`. Equal arguments, randomness among them, give equal bytes in both.
 //! * `alloc` (`std` implies it): all that allocates. Without it the crate links where there is no
 //!   allocator, and has [`aes_cbc`], [`base64`], [`bech32`], [`chacha20`], [`hkdf_sha256`],
@@ -63,7 +64,7 @@ pub use high::{
     segment, x25519,
 };
 #[cfg(feature = "std")]
-pub use high::{legacy_hash, rsa_oaep, scrypt, sha512, xchacha20poly1305};
+pub use high::{legacy_hash, rsa_oaep, rsa_signature, scrypt, sha512, xchacha20poly1305};
 pub use mid::chacha20;
 #[cfg(feature = "alloc")]
 pub use mid::{hash, label};

@@ -8,6 +8,8 @@ mod labels;
 mod mldsa65;
 #[cfg(feature = "std")]
 mod rsa_oaep;
+#[cfg(feature = "std")]
+mod rsa_signature;
 mod secp256k1;
 mod secrets;
 mod wycheproof;

@@ -3,7 +3,7 @@
 use endseal_crypto::rsa_oaep::{EncryptError, PrivateKey, PublicKey};
 use serde_json::Value;
 
-fn key(bits: u32) -> Vec<u8> {
+pub(crate) fn key(bits: u32) -> Vec<u8> {
     let path = format!(
         "{}/../../vectors/third-party/wycheproof/rsa_oaep_{bits}_sha256_mgf1sha256_test.json",
         env!("CARGO_MANIFEST_DIR")
