@@ -6,6 +6,7 @@
 //! | [`RsaProvider`] | RSA-OAEP with SHA-256 | files of PKCS#8 and `SubjectPublicKeyInfo` |
 //! | [`VaultProvider`] | the transit engine of HashiCorp Vault or OpenBao | the server |
 //! | [`AwsKmsProvider`] | AWS Key Management Service | the service |
+//! | [`GcpKmsProvider`] | Google Cloud KMS | the service |
 //! | [`Several`] | the first of several | theirs |
 //! | [`Cached`] | another provider, asked as rarely as possible | memory, for a bounded time |
 //!
@@ -29,6 +30,7 @@ use endseal_crypto::random::{OsRandom, Random};
 
 pub mod aws;
 pub mod cache;
+pub mod gcp;
 mod http_client;
 pub mod key_file;
 pub mod ring;
@@ -39,6 +41,7 @@ pub mod vault;
 pub use aws::AwsKmsProvider;
 pub use cache::Cached;
 pub use endseal_s3_format::{ContentKey, InvalidKeyId, KeyId};
+pub use gcp::GcpKmsProvider;
 pub use http_client::{HttpClient, HttpFailure, Pending};
 pub use ring::{Ring, RingProvider};
 pub use rsa::RsaProvider;
@@ -121,6 +124,8 @@ pub enum ProviderKind {
     Vault,
     /// AWS Key Management Service.
     AwsKms,
+    /// Google Cloud KMS.
+    GcpKms,
 }
 
 impl ProviderKind {
@@ -132,6 +137,7 @@ impl ProviderKind {
             Self::Rsa => "rsa",
             Self::Vault => "vault",
             Self::AwsKms => "aws-kms",
+            Self::GcpKms => "gcp-kms",
         }
     }
 }

@@ -180,6 +180,17 @@ impl From<InvalidRsaKey> for ReadRsaKeyError {
     }
 }
 
+/// Returns the DER (PKCS#8) of a private key in PEM.
+///
+/// # Errors
+/// [`ReadRsaKeyError`] if the text is not such PEM.
+pub(crate) fn private_key_der(pem: &[u8]) -> Result<Zeroizing<Vec<u8>>, ReadRsaKeyError> {
+    match pem::decode(pem)? {
+        Some(pem) if pem.private => Ok(pem.der),
+        _ => Err(ReadRsaKeyError::Pem),
+    }
+}
+
 /// Content of a PEM file.
 struct Pem {
     der: Zeroizing<Vec<u8>>,

@@ -211,6 +211,27 @@ pub enum Keys {
         /// File with certificates to trust in addition to the usual ones, in PEM.
         ca_file: Option<PathBuf>,
     },
+    /// Google Cloud KMS.
+    #[serde(rename = "gcp-kms")]
+    GcpKms {
+        /// Name of the key in the headers of objects.
+        id: String,
+        /// Resource name of the key at the service, without a version.
+        key: String,
+        /// URL of the service.
+        #[serde(default = "gcp_service_url")]
+        url: String,
+        /// Key file of a service account, instead of the metadata server.
+        service_account_file: Option<PathBuf>,
+        /// URL of the metadata server, if it is not Google's usual one.
+        metadata_url: Option<String>,
+        /// File with certificates to trust in addition to the usual ones, in PEM.
+        ca_file: Option<PathBuf>,
+    },
+}
+
+fn gcp_service_url() -> String {
+    endseal_kms::gcp::SERVICE_URL.to_owned()
 }
 
 fn transit() -> String {

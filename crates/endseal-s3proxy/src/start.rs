@@ -2,18 +2,21 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_kms::cache::CacheLimits;
+use endseal_kms::gcp::{self, ServiceAccount};
+use endseal_kms::key_file;
 use endseal_kms::ring::{RingFile, read_passphrase};
 use endseal_kms::rsa::RsaKey;
 use endseal_kms::vault::{TokenSource, VaultSettings};
 use endseal_kms::{
-    AwsKmsProvider, Cached, KeyId, KeyProvider, RingProvider, RsaProvider, VaultProvider,
+    AwsKmsProvider, Cached, GcpKmsProvider, KeyId, KeyProvider, RingProvider, RsaProvider,
+    VaultProvider,
 };
 use endseal_s3_folder::FolderServer;
 use endseal_s3_protocol::sigv4::{SecretKey, Signer};
@@ -239,8 +242,45 @@ pub(crate) fn provider(keys: &Keys) -> Result<Arc<dyn KeyProvider>, StartError> 
             let provider = AwsKmsProvider::new(Arc::new(client), signer, id, key.clone());
             Ok(Arc::new(provider.map_err(|error| StartError::new("keys.key", error))?))
         }
+        Keys::GcpKms { id, key, url, service_account_file, metadata_url, ca_file } => {
+            let ca_file = ca_file.as_deref();
+            let client = client("keys.url", url, ca_file, key_server_limits())?;
+            let tokens =
+                gcp_tokens(service_account_file.as_deref(), metadata_url.as_deref(), ca_file)?;
+            let id = KeyId::new(id).map_err(|error| StartError::new("keys.id", error))?;
+            let provider = GcpKmsProvider::new(Arc::new(client), tokens, id, key.clone());
+            Ok(Arc::new(provider.map_err(|error| StartError::new("keys.key", error))?))
+        }
     }
 }
+
+/// Returns the source of access tokens for Google Cloud KMS: the service account of a file, or the
+/// metadata server.
+fn gcp_tokens(
+    account_file: Option<&Path>,
+    metadata_url: Option<&str>,
+    ca_file: Option<&Path>,
+) -> Result<gcp::TokenSource, StartError> {
+    let Some(path) = account_file else {
+        let url = metadata_url.unwrap_or(gcp::METADATA_URL);
+        let client = client("keys.metadata_url", url, ca_file, key_server_limits())?;
+        return Ok(gcp::TokenSource::MetadataServer(Arc::new(client)));
+    };
+    if metadata_url.is_some() {
+        let why = "cannot be used with service_account_file";
+        return Err(StartError::new("keys.metadata_url", why));
+    }
+    let of_file = |error: io::Error| StartError::of_file(path, error);
+    let file = File::open(path).map_err(of_file)?;
+    // A longer file breaks off, and is no JSON.
+    let json = key_file::read(&file, MAX_SERVICE_ACCOUNT).map_err(of_file)?;
+    let account = ServiceAccount::read(&json).map_err(|error| StartError::of_file(path, error))?;
+    let client = client("token_uri", account.token_server(), ca_file, key_server_limits())?;
+    Ok(gcp::TokenSource::ServiceAccount { account: Arc::new(account), client: Arc::new(client) })
+}
+
+/// Longest key file of a service account in bytes. Google's have about 2,400.
+const MAX_SERVICE_ACCOUNT: usize = 64 * 1024;
 
 /// Returns the limits of requests to a key server.
 fn key_server_limits() -> upstream::Limits {

@@ -86,6 +86,27 @@ fn a_secret_access_key_in_a_file_that_others_can_read_is_told() {
 }
 
 #[test]
+fn a_service_account_in_a_file_that_others_can_read_is_told() {
+    let scratch = configured();
+    let keys = "provider = \"gcp-kms\"\nid = \"k\"\nservice_account_file = \"account.json\"\n\
+                key = \"projects/p/locations/l/keyRings/r/cryptoKeys/k\"\n";
+    let text = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
+    let ring = "provider = \"ring\"\nfile = \"ring.key\"\n";
+    assert!(text.contains(ring));
+    scratch.write("s3.toml", text.replace(ring, keys));
+    scratch.write("account.json", "{\"private_key\": \"marked\"}");
+    let told = |mode| {
+        let account = scratch.path("account.json");
+        std::fs::set_permissions(account, Permissions::from_mode(mode)).unwrap();
+        // Not the key of an account, which is found out later.
+        let clean = s3(&["clean", "--config", "s3.toml", "--dry-run"], &scratch);
+        assert!(clean.err.contains("account.json: type is not") && !clean.err.contains("marked"));
+        clean.err.contains("others can read the secret in")
+    };
+    assert!(told(0o644) && !told(0o600));
+}
+
+#[test]
 fn a_key_is_taken_out_by_its_whole_id_and_the_ring_is_kept_beside() {
     let scratch = configured();
     let before = std::fs::read(scratch.folder().join("ring.key")).unwrap();

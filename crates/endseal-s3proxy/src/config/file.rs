@@ -297,6 +297,9 @@ impl Keys {
             Self::AwsKms { secret_key_file, ca_file, .. } => {
                 vec![secret_key_file.as_mut(), ca_file.as_mut()]
             }
+            Self::GcpKms { service_account_file, ca_file, .. } => {
+                vec![service_account_file.as_mut(), ca_file.as_mut()]
+            }
         };
         for file in files.into_iter().flatten() {
             *file = folder.join(&*file);

@@ -74,6 +74,9 @@ fn secrets(config: &Config) -> Vec<&Path> {
         Keys::Rsa { files } => files.iter().map(|it| &**it).filter(|it| !is_public(it)).collect(),
         Keys::Vault { token_file, .. } => vec![token_file],
         Keys::AwsKms { secret_key_file, .. } => secret_key_file.iter().map(|it| &**it).collect(),
+        Keys::GcpKms { service_account_file, .. } => {
+            service_account_file.iter().map(|it| &**it).collect()
+        }
         _ => Vec::new(),
     };
     files.extend(config.tls.as_ref().map(|tls| &*tls.key));
