@@ -11,6 +11,7 @@ mod client;
 mod fixture;
 #[path = "../../../endseal-kms/tests/it/laws.rs"]
 mod laws;
+mod log;
 mod protocol;
 mod proxied;
 mod server;

@@ -10,6 +10,7 @@ use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::{Config, Proxy};
 
 use super::fixture::{World, content, serve};
+use super::log::Log;
 use super::server::{Api, Fault, GcpServer, ID, KEY, error};
 
 /// Returns the keys of a configuration, as the file of that text has them.
@@ -110,6 +111,32 @@ async fn clients_see_the_failures_of_the_service() {
     }
     let answer = serve(&config).await.client.ask("GET", "/bucket/key").await.expect(200);
     assert_eq!(answer.body, b"content");
+}
+
+#[tokio::test]
+async fn no_secret_is_logged() {
+    let (server, world) = (GcpServer::start().await, World::new());
+    account_file(&server, &world);
+    let log = Log::default();
+    let _collecting = log.collect();
+    let text = format!("url = \"{}\"\nservice_account_file = \"account.json\"", server.url());
+    let config = config(keys(&text, &world), &world);
+    let front = serve(&config).await;
+    front.client.ask("PUT", "/bucket").await.expect(200);
+    front.client.put("/bucket/key", b"content").await.expect(200);
+    for api in [Api::Tokens, Api::Kms] {
+        let json = "{\"error\": {\"message\": \"ya29.c.marked\"}}";
+        server.fault(api, Fault::Status(403, json.to_owned()));
+        serve(&config).await.client.ask("GET", "/bucket/key").await.expect(403);
+    }
+    serve(&config).await.client.ask("GET", "/bucket/key").await.expect(200);
+    let text = log.text();
+    assert!(text.matches("the key provider refused the request").count() >= 2, "{text}");
+    let account: serde_json::Value = serde_json::from_str(&server.account_file()).unwrap();
+    let pem = account["private_key"].as_str().unwrap();
+    for secret in ["marked", "ya29", "assertion", "eyJ", pem.lines().nth(1).unwrap(), "PRIVATE"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
 }
 
 #[tokio::test]
