@@ -199,6 +199,6 @@ def note(data, exported, to, signer):
     except InvalidTag:
         raise Refused("authentication") from None
     signature, text = opened[:64], opened[64:]
-    message = b"endseal/conversation@v1 note\x00" + head + to + blake3(key).digest() + text
+    message = b"endseal/conversation@v1 note signature\x00" + head + to + blake3(key).digest() + text
     require(ed.verify(signer, signature, message), "authentication")
     return group, int.from_bytes(epoch, "big"), sender, text

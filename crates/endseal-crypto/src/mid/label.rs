@@ -98,7 +98,7 @@ labels! {
     /// Delivery: digest of the peer ids that are members of a group (docs/spec/delivery.md).
     DELIVERY_MEMBERS = "endseal/delivery@v1 members";
     /// Conversation: prefix of what the sender of a note signs.
-    CONVERSATION_NOTE = "endseal/conversation@v1 note";
+    CONVERSATION_NOTE = "endseal/conversation@v1 note signature";
     /// Conversation: key of the notes from one member to another one.
     CONVERSATION_NOTE_KEY = "endseal/conversation@v1 note key";
     /// Conversation: digest of persons and devices in the context of the group.
