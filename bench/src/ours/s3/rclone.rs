@@ -104,7 +104,7 @@ impl Daemons {
     }
 
     /// Returns the line through a process with these arguments, after which its address follows.
-    /// What it seals is below `folder` of the backend.
+    /// Its sealed objects are below `folder` of the backend.
     fn line(&mut self, shape: &Shape, arguments: &[&str], folder: &str) -> Result<Line, Failure> {
         let backend = self.world.backend(shape.backend)?;
         if !self.running.get_mut(&shape.backend).is_some_and(Process::lives) {

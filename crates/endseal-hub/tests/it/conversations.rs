@@ -1,6 +1,8 @@
 //! Groups of conversations: the order of commits, and who gets what
 //! (docs/spec/delivery.md, "Conversations").
 
+use std::time::Instant;
+
 use endseal_codec::hub::{
     Answer, Code, Commit, Conversation, Hello, Put, Refused, Request, Welcome,
 };
@@ -623,4 +625,37 @@ async fn conversations_move_to_another_engine() {
         assert!(world.faults().is_empty(), "{:?}", world.faults());
     }
     assert_eq!(waiting(&alice).await, ["commit", "commit"]);
+}
+
+/// Prints the figures of docs/design/conversations.md.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly: prints times"]
+async fn times_of_texts_to_a_hundred_members() {
+    let world = World::new();
+    let mut nodes = Vec::new();
+    for _ in 0..100 {
+        nodes.push(world.registered().await);
+    }
+    let all: Vec<&Node> = nodes.iter().collect();
+    make(&all).await;
+    let first = all[0];
+    for burst in [1, 200] {
+        let begin = Instant::now();
+        for round in 0..400 / burst {
+            let mut exchange = first.exchange().await;
+            let from = 1_000 * burst + round * burst;
+            for sequence in from..from + burst {
+                let frame = first.frame(sequence, &[7; 1_374]);
+                exchange.send(Request::Put(say(frame, 1, &all))).await;
+            }
+            loop {
+                match exchange.receive().await {
+                    Some(Answer::Stored(it)) if it.sequence == from + burst - 1 => break,
+                    Some(Answer::Stored(_)) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        println!("in exchanges of {burst}: {:?} a text", begin.elapsed() / 400);
+    }
 }

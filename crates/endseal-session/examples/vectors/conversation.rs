@@ -409,7 +409,7 @@ fn changes(dir: &Path) {
             evidence(&[], &[&third, &third]),
         ),
         (
-            "change-stranger",
+            "change-no-member",
             "a record of someone who is no member",
             "record",
             &before,

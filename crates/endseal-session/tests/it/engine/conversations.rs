@@ -107,12 +107,12 @@ fn a_conversation_outlives_kills_and_hands_its_evidence_on() {
     assert!(matches!(receive(&mut alice, &commit), Outcome::Delivered(_)));
     let row = alice.engine().inbox().next().unwrap().unwrap();
     assert_eq!(row.kind, ReceivedKind::Change);
-    let Some(Notice::Changed { is_removed, added, removed, evidence: told, .. }) =
+    let Some(Notice::Changed { is_removed, added, removed, evidence: received, .. }) =
         Notice::parse(&row.plaintext)
     else {
         panic!("no notice")
     };
-    assert!(is_removed && told.as_deref() == Some(&evidence));
+    assert!(is_removed && received.as_deref() == Some(&evidence));
     assert_eq!((added, removed), (vec![second.address], vec![alice.address]));
     let joined = join(&mut second, &welcome);
     let after = MembershipState::new(Members::of_two(a, b), &[later, records[1].clone()]);

@@ -2,6 +2,7 @@
 //! (docs/spec/conversation.md).
 
 use core::num::NonZeroU32;
+use std::time::Instant;
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::identity::{Identity, RootSeed};
@@ -493,4 +494,59 @@ fn a_note_in_another_group_is_malformed() {
     assert_eq!(plain.open(&note), Err(OpenError::Malformed));
     let sealed = plain.seal_note(&group_key(&alice, 1), &to, b"text", &mut OsRandom);
     assert_eq!(sealed.err(), Some(GroupError::NoConversation));
+}
+
+/// Prints the figures of docs/design/conversations.md.
+#[test]
+#[ignore = "nightly: prints sizes and times"]
+fn sizes_and_times_of_conversations() {
+    for count in [2_u8, 50, 100] {
+        let persons: Vec<_> = (1..=count).map(|it| Person::new(it, &[1])).collect();
+        let name = |text: &str| Name::new(text).unwrap();
+        let member = |(at, it): (usize, &Person)| {
+            let short = endseal_crypto::identity::PublicIdentity::short(it.identity());
+            Member::new(name(&format!("m{at:03}")), short)
+        };
+        let members = persons.iter().enumerate().map(member).collect();
+        let owner = &persons[0];
+        let id = GroupId::generate(&mut OsRandom, &owner.root, &name("team")).unwrap();
+        let roster = Roster::create(name("team"), id, owner.identity(), members).unwrap();
+        let roster = roster.sign(&owner.root, b"sealed").unwrap();
+        let all: Vec<_> = persons.iter().map(|it| it.record.clone()).collect();
+        let state = MembershipState::new(Members::Team(Box::new(roster)), &all).unwrap();
+        let length = state.to_bytes().len();
+        let packages: Vec<_> = persons[1..].iter().map(|it| package(&it.device(1))).collect();
+        let begin = Instant::now();
+        let mut group = owner.device(1).create_conversation(b"team", state, NOW).unwrap();
+        let public = packages.iter().map(|it| &it.0[..]);
+        let created = group.change(&no_evidence(), public, NOW).unwrap();
+        group.accept_pending().unwrap();
+        let create = begin.elapsed();
+        let mut second = join(&persons[1].device(1), &created.welcome[0], &packages[0].1).unwrap();
+        let renewed = group.update(NOW).unwrap();
+        group.accept_pending().unwrap();
+        second.open(&renewed.commit).unwrap();
+        let saved = group.save().unwrap().state.len();
+        let begin = Instant::now();
+        let seal = |_| {
+            let text = group.seal(&[7; 1_024]).unwrap();
+            drop(group.save().unwrap());
+            text
+        };
+        let texts: Vec<_> = (0..100).map(seal).collect();
+        let sealed = begin.elapsed() / 100;
+        let begin = Instant::now();
+        for text in &texts {
+            second.open(text).unwrap();
+        }
+        println!(
+            "{count} members: state {length}, create {create:?}, welcome {}, commit {}, renewal {}, \
+             saved {saved}, text {}, seal and save {sealed:?}, open {:?}",
+            created.welcome[0].len(),
+            created.commit.len(),
+            renewed.commit.len(),
+            texts[0].len(),
+            begin.elapsed() / 100,
+        );
+    }
 }
