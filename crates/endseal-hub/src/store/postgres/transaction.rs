@@ -1,15 +1,19 @@
 //! Changes of a hub's database in PostgreSQL. Frames are collected and written together, as each
 //! statement costs a round trip.
 
+mod groups;
+mod unwritten;
+
 use core::ops::Range;
 use std::collections::HashMap;
 
 use endseal_crypto::peer_id::PeerId;
-use futures_util::future::{try_join, try_join3};
+use futures_util::future::try_join;
 use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use self::unwritten::{NewDelivery, Unwritten};
 use super::link::{Link, bytes, column, unsigned};
 use super::{device, device_columns};
 use crate::digest::short_digest;
@@ -28,37 +32,6 @@ pub(super) const LOCK_META: &str = "UPDATE meta SET value = value WHERE name = '
 
 /// Numbers of messages that a block of the sequence has.
 const BLOCK: i64 = 1_024;
-
-#[derive(Clone, Copy)]
-struct NewDelivery {
-    device: i64,
-    position: i64,
-    message: i64,
-    size: i64,
-}
-
-/// Rows that are not written yet.
-#[derive(Default)]
-struct Unwritten {
-    messages: Vec<(i64, i64, i64)>,
-    frames: Vec<Vec<u8>>,
-    deliveries: Vec<NewDelivery>,
-    slots: Vec<Vec<u8>>,
-    /// Digests of frames by device and slot.
-    puts: HashMap<(i64, i64), [u8; 16]>,
-    devices: Vec<DeviceState>,
-    shares: Vec<ShareChange>,
-}
-
-impl Unwritten {
-    fn is_empty(&self) -> bool {
-        self.messages.is_empty()
-            && self.deliveries.is_empty()
-            && self.puts.is_empty()
-            && self.devices.is_empty()
-            && self.shares.is_empty()
-    }
-}
 
 pub(super) struct PostgresTransaction<'s> {
     pub(super) runtime: &'s Runtime,
@@ -107,136 +80,8 @@ impl<'s> PostgresTransaction<'s> {
             return Ok(());
         }
         let rows = core::mem::take(&mut self.unwritten);
-        self.runtime.block_on(write(self.link, rows))
+        self.runtime.block_on(unwritten::write(self.link, rows))
     }
-}
-
-/// Writes rows with one statement for each table. They are sent together.
-async fn write(link: &mut Link, rows: Unwritten) -> Result<(), StorageError> {
-    let Unwritten { messages, frames, deliveries, slots, puts, devices, shares } = rows;
-    let messages_sql = "INSERT INTO message (id, sender, targets, mailboxes, frame)
-        SELECT id, sender, targets, targets, frame FROM
-        unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) AS it (id, sender, targets, frame)";
-    let deliveries_sql = "INSERT INTO delivery (device, position, message, slot, size)
-        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[])";
-    let puts_sql = "INSERT INTO put (device, slot, digest)
-        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])
-        ON CONFLICT (device, slot) DO UPDATE SET digest = excluded.digest";
-    if !messages.is_empty() || !puts.is_empty() {
-        let message = link.prepare(messages_sql).await?;
-        let delivery = link.prepare(deliveries_sql).await?;
-        let put = link.prepare(puts_sql).await?;
-        let ids: Vec<_> = messages.iter().map(|it| it.0).collect();
-        let senders: Vec<_> = messages.iter().map(|it| it.1).collect();
-        let targets: Vec<_> = messages.iter().map(|it| it.2).collect();
-        let targets_of: Vec<_> = deliveries.iter().map(|it| it.device).collect();
-        let positions: Vec<_> = deliveries.iter().map(|it| it.position).collect();
-        let numbers: Vec<_> = deliveries.iter().map(|it| it.message).collect();
-        let sizes: Vec<_> = deliveries.iter().map(|it| it.size).collect();
-        let putters: Vec<_> = puts.keys().map(|it| it.0).collect();
-        let put_slots: Vec<_> = puts.keys().map(|it| it.1).collect();
-        let digests: Vec<_> = puts.values().map(|it| &it[..]).collect();
-        let message_row: [&(dyn ToSql + Sync); 4] = [&ids, &senders, &targets, &frames];
-        let delivery_row: [&(dyn ToSql + Sync); 5] =
-            [&targets_of, &positions, &numbers, &slots, &sizes];
-        let put_row: [&(dyn ToSql + Sync); 3] = [&putters, &put_slots, &digests];
-        try_join3(
-            link.client.execute(&message, &message_row),
-            link.client.execute(&delivery, &delivery_row),
-            link.client.execute(&put, &put_row),
-        )
-        .await?;
-    }
-    write_devices(link, &devices).await?;
-    write_shares(link, &shares).await
-}
-
-async fn write_devices(link: &mut Link, devices: &[DeviceState]) -> Result<(), StorageError> {
-    if devices.is_empty() {
-        return Ok(());
-    }
-    let sql = "UPDATE device SET identity = it.identity, certificate = it.certificate,
-        invitation = it.invitation, revoked = greatest(device.revoked, it.revoked),
-        pending = it.pending, seen = it.seen, last = it.last, gap_count = it.gap_count,
-        gap_position = it.gap_position, frames = it.frames, bytes = it.bytes,
-        acknowledged = it.acknowledged, published = it.published, dropped = it.dropped,
-        visited = it.visited
-        FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::text[], $5::bigint[], $6::bigint[],
-            $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[],
-            $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[])
-        AS it (id, identity, certificate, invitation, revoked, pending, seen, last, gap_count,
-            gap_position, frames, bytes, acknowledged, published, dropped, visited)
-        WHERE device.id = it.id";
-    let numbers = |of: fn(&DeviceState) -> u64| -> Vec<i64> {
-        devices.iter().map(|device| signed(of(device))).collect()
-    };
-    let rows: Vec<_> = devices.iter().map(|it| it.row.0).collect();
-    let identities: Vec<_> = devices.iter().map(|it| &it.identity[..]).collect();
-    let certificates: Vec<_> = devices.iter().map(|it| it.certificate.as_slice()).collect();
-    let invitations: Vec<_> = devices.iter().map(|it| it.invitation.as_str()).collect();
-    let windows: Vec<_> =
-        devices.iter().map(|it| it.window.to_bytes().map(|seen| seen.to_vec())).collect();
-    let (revoked, pending) =
-        (numbers(|it| u64::from(it.is_revoked)), numbers(|it| u64::from(it.is_pending)));
-    let (last, gap, gap_at) =
-        (numbers(|it| it.last), numbers(|it| it.gap.0), numbers(|it| it.gap.1));
-    let (frames, length) = (numbers(|it| it.frames), numbers(|it| it.bytes));
-    let (acknowledged, published) = (numbers(|it| it.acknowledged), numbers(|it| it.published));
-    let (dropped, visited) = (numbers(|it| it.dropped), numbers(|it| it.visited));
-    let parameters: [&(dyn ToSql + Sync); 16] = [
-        &rows,
-        &identities,
-        &certificates,
-        &invitations,
-        &revoked,
-        &pending,
-        &windows,
-        &last,
-        &gap,
-        &gap_at,
-        &frames,
-        &length,
-        &acknowledged,
-        &published,
-        &dropped,
-        &visited,
-    ];
-    link.execute(sql, &parameters).await?;
-    Ok(())
-}
-
-async fn write_shares(link: &mut Link, shares: &[ShareChange]) -> Result<(), StorageError> {
-    let added: Vec<_> = shares.iter().filter(|it| it.frames > 0).collect();
-    let other: Vec<_> = shares.iter().filter(|it| it.frames <= 0).collect();
-    for (changes, sql) in [
-        (
-            added,
-            "INSERT INTO share (device, sender, frames, bytes)
-                SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[])
-                ON CONFLICT (device, sender) DO UPDATE SET
-                frames = share.frames + excluded.frames, bytes = share.bytes + excluded.bytes",
-        ),
-        (
-            other,
-            "WITH it AS (SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[])
-                    AS it (device, sender, frames, bytes)),
-                gone AS (DELETE FROM share USING it WHERE share.device = it.device
-                    AND share.sender = it.sender AND share.frames + it.frames <= 0)
-                UPDATE share SET frames = share.frames + it.frames, bytes = share.bytes + it.bytes
-                FROM it WHERE share.device = it.device AND share.sender = it.sender
-                    AND share.frames + it.frames > 0",
-        ),
-    ] {
-        if changes.is_empty() {
-            continue;
-        }
-        let devices: Vec<_> = changes.iter().map(|it| it.device.0).collect();
-        let senders: Vec<_> = changes.iter().map(|it| &it.sender[..]).collect();
-        let frames: Vec<_> = changes.iter().map(|it| it.frames).collect();
-        let length: Vec<_> = changes.iter().map(|it| it.bytes).collect();
-        link.execute(sql, &[&devices, &senders, &frames, &length]).await?;
-    }
-    Ok(())
 }
 
 fn outdated(row: &Row) -> Result<Outdated, StorageError> {
@@ -322,48 +167,15 @@ impl HubTransaction for PostgresTransaction<'_> {
     }
 
     fn groups(&mut self, ids: &[[u8; 16]]) -> Result<Vec<GroupState>, StorageError> {
-        let ids: Vec<&[u8]> = ids.iter().map(|id| &id[..]).collect();
-        let sql = "SELECT id, group_id, epoch FROM conversation
-            WHERE group_id = ANY($1) ORDER BY id FOR UPDATE";
-        let groups = self.query(sql, &[&ids])?;
-        if groups.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rows = groups.iter().map(|row| column::<i64>(row, 0)).collect::<Result<Vec<_>, _>>()?;
-        // A second statement, so that it sees what was committed while the first one waited.
-        let sql = "SELECT member.conversation, device.peer FROM member
-            JOIN device ON device.id = member.device
-            WHERE member.conversation = ANY($1) ORDER BY device.peer";
-        let mut members = HashMap::<i64, Vec<_>>::new();
-        for row in self.query(sql, &[&rows])? {
-            let peer = PeerId::from_bytes(&bytes(&row, 1)?);
-            members.entry(column(&row, 0)?).or_default().push(peer);
-        }
-        let group = |row: &Row| {
-            let number: i64 = column(row, 0)?;
-            let members = members.remove(&number).unwrap_or_default();
-            Ok(GroupState {
-                row: GroupRow(number),
-                id: bytes(row, 1)?,
-                epoch: unsigned(row, 2)?,
-                members,
-            })
-        };
-        groups.iter().map(group).collect()
+        groups::read(self, ids)
     }
 
     fn groups_of(&mut self, creator: &[u8; 32]) -> Result<u64, StorageError> {
-        let sql = "SELECT count(*) FROM conversation WHERE creator = $1";
-        let row = self.query_opt(sql, &[&&creator[..]])?;
-        row.map_or(Ok(0), |row| unsigned(&row, 0))
+        groups::count(self, creator)
     }
 
     fn add_group(&mut self, id: &[u8; 16], creator: &[u8; 32]) -> Result<GroupRow, StorageError> {
-        let sql = "INSERT INTO conversation (id, group_id, creator, epoch)
-            VALUES (nextval('conversation_id'), $1, $2, 0) RETURNING id";
-        let row = self.query_opt(sql, &[&&id[..], &&creator[..]])?;
-        let row = row.ok_or(StorageError::Format("a new row has no number"))?;
-        Ok(GroupRow(column(&row, 0)?))
+        groups::add(self, id, creator)
     }
 
     fn update_group(
@@ -372,31 +184,15 @@ impl HubTransaction for PostgresTransaction<'_> {
         epoch: u64,
         members: &[PeerId],
     ) -> Result<(), StorageError> {
-        let peers: Vec<&[u8]> = members.iter().map(|peer| &peer.as_bytes()[..]).collect();
-        let sql = "UPDATE conversation SET epoch = $2 WHERE id = $1";
-        self.execute(sql, &[&group.0, &signed(epoch)])?;
-        let sql = "DELETE FROM member WHERE conversation = $1";
-        self.execute(sql, &[&group.0])?;
-        let sql = "INSERT INTO member (conversation, device)
-            SELECT $1, id FROM device WHERE peer = ANY($2)";
-        self.execute(sql, &[&group.0, &peers])?;
-        Ok(())
+        groups::update(self, group, epoch, members)
     }
 
     fn leave_groups(&mut self, device: DeviceRow) -> Result<(), StorageError> {
-        self.execute("DELETE FROM member WHERE device = $1", &[&device.0])?;
-        Ok(())
+        groups::leave(self, device)
     }
 
     fn delete_abandoned_groups(&mut self) -> Result<u64, StorageError> {
-        self.flush()?;
-        let sql = "WITH gone AS (DELETE FROM conversation WHERE NOT EXISTS (SELECT 1 FROM member
-                JOIN device ON device.id = member.device
-                WHERE member.conversation = conversation.id AND device.revoked = 0) RETURNING id),
-            members AS (DELETE FROM member USING gone WHERE member.conversation = gone.id)
-            SELECT count(*) FROM gone";
-        let row = self.query_opt(sql, &[])?;
-        row.map_or(Ok(0), |row| unsigned(&row, 0))
+        groups::delete_abandoned(self)
     }
 
     fn change_shares(&mut self, changes: &[ShareChange]) -> Result<(), StorageError> {
