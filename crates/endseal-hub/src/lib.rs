@@ -34,7 +34,7 @@ pub use service::Hub;
 pub use store::PostgresStore;
 pub use store::{
     Cell, ChangeListener, ColumnType, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState,
-    GroupRow, GroupState, HubReader, HubStore, HubTransaction, Importer, Mailbox, Migrations,
-    OpenInvitation, Outdated, Quota, ShareChange, Space, SqliteStore, StorageError, StoreState,
-    Table, migrate,
+    GroupRow, GroupState, GroupTotals, HubReader, HubStore, HubTransaction, Importer, Mailbox,
+    Migrations, OpenInvitation, Outdated, Quota, ShareChange, Space, SqliteStore, StorageError,
+    StoreState, Table, migrate,
 };

@@ -31,6 +31,9 @@ pub struct HubLimits {
     /// An asker gets at most one prekey of a device that serves once within this time. Default 10
     /// minutes.
     pub prekey_interval: Duration,
+    /// Maximum number of members in all groups that a person has made, where a device counts once
+    /// for each of the groups. Default 262,144.
+    pub group_members: u64,
     /// Maximum number of commands in a transaction. Default 1,000.
     pub commit_commands: usize,
     /// True if a person whom the hub knows needs an invitation for each further device. Default
@@ -51,6 +54,7 @@ impl Default for HubLimits {
             retention: Duration::from_secs(30 * 24 * 3_600),
             prekeys: 256,
             prekey_interval: Duration::from_secs(600),
+            group_members: 262_144,
             commit_commands: 1_000,
             invites_devices: false,
         }

@@ -20,7 +20,7 @@ use crate::command::{By, Command};
 use crate::limits::HubLimits;
 use crate::metrics::Amount;
 use crate::store::{
-    DeviceRow, DeviceState, HubTransaction, Mailbox, Quota, ShareChange, StorageError,
+    DeviceRow, DeviceState, GroupTotals, HubTransaction, Mailbox, Quota, ShareChange, StorageError,
 };
 
 /// A device and what waits for it.
@@ -87,6 +87,8 @@ pub(crate) struct Rules<'t> {
     changed: BTreeMap<PeerId, Device>,
     /// Groups that the commands name, as they are now.
     groups: BTreeMap<GroupId, Group>,
+    /// Sums over the groups of persons, as they are now. They were asked for before.
+    group_totals: BTreeMap<[u8; 32], GroupTotals>,
     /// Changes of frames and bytes that wait, by mailbox and by identity of the sender.
     shares: BTreeMap<(DeviceRow, [u8; 32]), (i64, i64)>,
     stored: Amount,
@@ -130,6 +132,7 @@ impl<'t> Rules<'t> {
             loaded: HashMap::new(),
             changed: BTreeMap::new(),
             groups: BTreeMap::new(),
+            group_totals: BTreeMap::new(),
             shares: BTreeMap::new(),
             stored: Amount::default(),
             deletions: Vec::new(),

@@ -15,7 +15,7 @@ pub use postgres::PostgresStore;
 pub use quota::Quota;
 pub use rows::{
     ChangeListener, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState, GroupRow, GroupState,
-    Mailbox, OpenInvitation, Outdated, ShareChange, Space, StoreState,
+    GroupTotals, Mailbox, OpenInvitation, Outdated, ShareChange, Space, StoreState,
 };
 pub use sqlite::SqliteStore;
 
@@ -250,8 +250,8 @@ pub trait HubTransaction {
     /// changing them until this one ends.
     fn groups(&mut self, ids: &[[u8; 16]]) -> Result<Vec<GroupState>, StorageError>;
 
-    /// Returns the number of groups that a person has made.
-    fn groups_of(&mut self, creator: &[u8; 32]) -> Result<u64, StorageError>;
+    /// Returns the number of groups that a person has made, and of the members in them.
+    fn groups_of(&mut self, creator: &[u8; 32]) -> Result<GroupTotals, StorageError>;
 
     /// Adds a group without members, in epoch 0. Returns its number.
     fn add_group(&mut self, id: &[u8; 16], creator: &[u8; 32]) -> Result<GroupRow, StorageError>;
@@ -408,7 +408,7 @@ pub trait HubTransaction {
 }
 
 /// Queries that count violations of an invariant. Each count must be 0. Both engines run them.
-const CHECKS: [(&str, &str); 7] = [
+const CHECKS: [(&str, &str); 8] = [
     (
         "SELECT count(*) FROM delivery LEFT JOIN message ON message.id = delivery.message
             LEFT JOIN device ON device.id = delivery.device
@@ -442,6 +442,12 @@ const CHECKS: [(&str, &str); 7] = [
         "SELECT count(*) FROM conversation
             WHERE id NOT IN (SELECT conversation FROM member)",
         "groups without members",
+    ),
+    (
+        "SELECT count(*) FROM conversation LEFT JOIN
+            (SELECT conversation AS held, count(*) AS times FROM member GROUP BY conversation)
+            AS counts ON held = id WHERE members <> coalesce(times, 0)",
+        "groups with a wrong number of members",
     ),
     (
         "SELECT count(*) FROM (SELECT delivery.device AS mailbox, identity, count(*) AS times

@@ -11,9 +11,9 @@ use endseal_delivery::hub::GroupId;
 
 use super::Rules;
 use crate::command::{GroupChange, GroupFrame, Put, refused};
-use crate::store::{DeviceRow, GroupRow, GroupState, StorageError};
+use crate::store::{DeviceRow, GroupRow, GroupState, GroupTotals, StorageError};
 
-/// Groups that a person can have made.
+/// Maximum number of groups that a person can have made.
 const MAX_GROUPS: u64 = 10_000;
 
 /// A group as the transaction has it now.
@@ -21,17 +21,18 @@ const MAX_GROUPS: u64 = 10_000;
 pub(super) struct Group {
     /// `None` until it is written.
     row: Option<GroupRow>,
+    /// The identity of the person who made it.
+    creator: [u8; 32],
     epoch: u64,
     /// Peer ids in ascending order.
     members: Vec<PeerId>,
-    /// The identity of the person who made it in this transaction.
-    creator: Option<[u8; 32]>,
+    /// True if it must be written.
     is_changed: bool,
 }
 
 impl From<GroupState> for Group {
-    fn from(GroupState { row, epoch, members, .. }: GroupState) -> Self {
-        Self { row: Some(row), epoch, members, creator: None, is_changed: false }
+    fn from(GroupState { row, creator, epoch, members, .. }: GroupState) -> Self {
+        Self { row: Some(row), creator, epoch, members, is_changed: false }
     }
 }
 
@@ -73,11 +74,11 @@ impl Rules<'_> {
         let group = match self.groups.get(&frame.id) {
             Some(group) => group.clone(),
             None if frame.commit.is_some() && frame.epoch == 0 => {
-                if self.transaction.groups_of(sender)? >= MAX_GROUPS {
+                if self.group_totals(sender)?.groups >= MAX_GROUPS {
                     return Ok(Err(refused(Code::SPACE)));
                 }
-                let (members, creator) = (vec![put.sender], Some(*sender));
-                Group { row: None, epoch: 0, members, creator, is_changed: false }
+                let members = vec![put.sender];
+                Group { row: None, creator: *sender, epoch: 0, members, is_changed: false }
             }
             None => return Ok(Err(refused(Code::CONVERSATION))),
         };
@@ -155,6 +156,9 @@ impl Rules<'_> {
         if !gone.is_empty() {
             return Ok(Err(Refused { mailboxes: gone, ..refused(Code::MAILBOX) }));
         }
+        if !self.has_room_for(frame, change, &before.creator)? {
+            return Ok(Err(refused(Code::SPACE)));
+        }
         // One that is revoked or full does not keep the others from their next epoch.
         let added = put.frame.len() as u64;
         let takes = |it: &&PeerId| {
@@ -181,6 +185,47 @@ impl Rules<'_> {
         }))
     }
 
+    /// Returns true if the members that a commit adds fit into what the person who made the group
+    /// may have. A commit that adds none always fits.
+    fn has_room_for(
+        &mut self,
+        frame: &GroupFrame,
+        change: &GroupChange,
+        creator: &[u8; 32],
+    ) -> Result<bool, StorageError> {
+        let before = self.groups.get(&frame.id).map_or(0, |group| group.members.len());
+        let added = change.members.len().saturating_sub(before) as u64;
+        if added == 0 {
+            return Ok(true);
+        }
+        let members = self.group_totals(creator)?.members;
+        Ok(members.saturating_add(added) <= self.context.limits.group_members)
+    }
+
+    /// Returns sums over the groups that a person has made, those of this transaction included. The
+    /// store is asked once in a transaction.
+    fn group_totals(&mut self, creator: &[u8; 32]) -> Result<GroupTotals, StorageError> {
+        if let Some(totals) = self.group_totals.get(creator) {
+            return Ok(*totals);
+        }
+        // The store counts what is written.
+        self.write_groups()?;
+        let totals = self.transaction.groups_of(creator)?;
+        self.group_totals.insert(*creator, totals);
+        Ok(totals)
+    }
+
+    /// Replaces a group by its state after a commit.
+    pub(super) fn adopt_group(&mut self, id: GroupId, after: Group) {
+        let before = self.groups.get(&id).map(|group| group.members.len() as u64);
+        if let Some(totals) = self.group_totals.get_mut(&after.creator) {
+            totals.groups += u64::from(before.is_none());
+            let others = totals.members.saturating_sub(before.unwrap_or_default());
+            totals.members = others + after.members.len() as u64;
+        }
+        self.groups.insert(id, after);
+    }
+
     /// Removes a device from all groups.
     pub(super) fn leave_groups(
         &mut self,
@@ -190,19 +235,20 @@ impl Rules<'_> {
         for group in self.groups.values_mut() {
             group.members.retain(|member| member != peer);
         }
+        // The store removes the device from groups that are not loaded, too.
+        self.group_totals.clear();
         self.transaction.leave_groups(row)
     }
 
     /// Writes the groups that were changed.
     pub(super) fn write_groups(&mut self) -> Result<(), StorageError> {
-        for (id, group) in self.groups.iter().filter(|(_, group)| group.is_changed) {
-            let row = match (group.row, &group.creator) {
-                (Some(row), _) => row,
-                (None, Some(creator)) => self.transaction.add_group(id, creator)?,
-                // Only groups that were made in this transaction have no row.
-                (None, None) => continue,
+        for (id, group) in self.groups.iter_mut().filter(|(_, group)| group.is_changed) {
+            let row = match group.row {
+                Some(row) => row,
+                None => *group.row.insert(self.transaction.add_group(id, &group.creator)?),
             };
             self.transaction.update_group(row, group.epoch, &group.members)?;
+            group.is_changed = false;
         }
         Ok(())
     }

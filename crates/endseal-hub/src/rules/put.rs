@@ -114,7 +114,9 @@ impl Rules<'_> {
             self.transaction.note_put(row, put.sequence + 1, &short_digest(frame))?;
             self.deliver(row, identity, frame, new, &[])?;
         }
-        self.groups.extend(after);
+        if let Some((id, after)) = after {
+            self.adopt_group(id, after);
+        }
         // Named targets were paid before.
         let is_for_all =
             put.targets.is_empty() || put.group.as_ref().is_some_and(|it| it.commit.is_some());

@@ -96,7 +96,13 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "conversation",
-        columns: &[("id", Number), ("group_id", Bytes), ("creator", Bytes), ("epoch", Number)],
+        columns: &[
+            ("id", Number),
+            ("group_id", Bytes),
+            ("creator", Bytes),
+            ("epoch", Number),
+            ("members", Number),
+        ],
     },
     Table { name: "member", columns: &[("conversation", Number), ("device", Number)] },
     Table {

@@ -58,10 +58,22 @@ pub struct GroupState {
     pub row: GroupRow,
     /// The id of the group.
     pub id: [u8; 16],
+    /// The identity of the person who made it.
+    pub creator: [u8; 32],
     /// The number of its epoch.
     pub epoch: u64,
     /// The peer ids of its members, in ascending order.
     pub members: Vec<PeerId>,
+}
+
+/// Sums over the groups that a person has made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "figures that stores of others have")]
+pub struct GroupTotals {
+    /// The number of groups.
+    pub groups: u64,
+    /// The number of members in them. A device counts once for each group.
+    pub members: u64,
 }
 
 /// A frame in a mailbox.

@@ -21,10 +21,11 @@ CREATE TABLE message (id INTEGER PRIMARY KEY, sender INTEGER NOT NULL, mailboxes
     frame BLOB NOT NULL);
 CREATE TABLE delivery (device INTEGER NOT NULL, position INTEGER NOT NULL, message INTEGER NOT NULL,
     slot BLOB NOT NULL, PRIMARY KEY (device, position)) WITHOUT ROWID;
--- Groups of conversations: their epoch, and the devices that are members in it.
+-- Groups of conversations: their epoch, and the devices that are members in it. `members` is the
+-- number of these. The index has it, so that a sum over a person's groups reads the index alone.
 CREATE TABLE conversation (id INTEGER PRIMARY KEY, group_id BLOB NOT NULL UNIQUE,
-    creator BLOB NOT NULL, epoch INTEGER NOT NULL);
-CREATE INDEX conversation_of ON conversation (creator);
+    creator BLOB NOT NULL, epoch INTEGER NOT NULL, members INTEGER NOT NULL);
+CREATE INDEX conversation_of ON conversation (creator, members);
 CREATE TABLE member (conversation INTEGER NOT NULL, device INTEGER NOT NULL,
     PRIMARY KEY (conversation, device)) WITHOUT ROWID;
 CREATE INDEX member_of ON member (device);

@@ -1,6 +1,8 @@
 //! Groups of conversations: the order of commits, and who gets what
 //! (docs/spec/delivery.md, "Conversations").
 
+mod limits;
+
 use std::time::Instant;
 
 use endseal_codec::hub::{
@@ -400,6 +402,7 @@ async fn a_device_that_registers_itself_leaves_the_groups_of_others() {
     assert_eq!(refusal(put_one(&thief, text).await).code, Code::MEMBERS);
     victim.reconnect(&world).await;
     assert_eq!(waiting(&victim).await, Vec::<String>::new());
+    assert!(world.faults().is_empty(), "{:?}", world.faults());
 }
 
 /// A device that has not registered itself is no member of a conversation with others: it would
@@ -503,57 +506,6 @@ async fn a_welcome_uses_its_sequence() {
     assert_eq!(refusal(put_one(&alice, add).await).code, Code::USED);
     assert_eq!(waiting(&carol).await, Vec::<String>::new());
     assert_eq!(waiting(&bob).await, ["welcome", "direct"]);
-}
-
-/// A group without a device that is left is deleted, and a person makes a bounded number of groups.
-#[tokio::test(flavor = "multi_thread")]
-async fn groups_end_with_their_devices_and_are_bounded() {
-    let world = World::new();
-    let (alice, bob) = (world.registered().await, world.registered().await);
-    make(&[&alice, &bob]).await;
-    let creator = *alice.person.identity().ed25519().as_bytes();
-    world.transact(|it| {
-        for number in 1_u64..10_000 {
-            let id: [u8; 16] = [number.to_le_bytes(), [1; 8]].concat().try_into().unwrap();
-            let row = it.add_group(&id, &creator)?;
-            it.update_group(row, 0, &[alice.peer])?;
-        }
-        Ok(())
-    });
-    let mut begin = say(alice.frame(3, b"commit"), 0, &[&alice]);
-    begin.conversation.as_mut().unwrap().group = [9; 16];
-    let refused = refusal(put_one(&alice, commit(begin, &[&alice], Vec::new())).await);
-    assert_eq!(refused.code, Code::SPACE);
-    let remove = |node: &Node| {
-        let identity = *node.person.identity().ed25519().as_bytes();
-        world.transact(|it| it.remove_person(&identity).map(|_| ()));
-    };
-    remove(&alice);
-    let mut deleted = 0;
-    world.transact(|it| {
-        deleted = it.delete_abandoned_groups()?;
-        Ok(())
-    });
-    // The group of both stays with Bob.
-    assert_eq!(deleted, 9_999);
-    remove(&bob);
-    // The hub deletes it when it starts, with the frames that have expired.
-    let mut world = world;
-    world.stop().await;
-    world.start();
-    let mut is_there = true;
-    for _ in 0..100 {
-        world.transact(|it| {
-            is_there = !it.groups(&[GROUP])?.is_empty();
-            Ok(())
-        });
-        if !is_there {
-            break;
-        }
-        tokio::time::sleep(core::time::Duration::from_millis(50)).await;
-    }
-    assert!(!is_there);
-    assert!(world.faults().is_empty(), "{:?}", world.faults());
 }
 
 /// Commits and frames to groups cost what the specification says.

@@ -63,6 +63,16 @@ impl Database {
         execute(server, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
     }
 
+    /// Changes rows without the program.
+    pub(crate) fn change(&self, sql: &str) {
+        match self {
+            Self::Sqlite(path) => {
+                rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap()
+            }
+            Self::Postgres(url) => execute(url, sql),
+        }
+    }
+
     /// Refuses new messages as a server does whose disk is full.
     pub(crate) fn fill_disk(&self) {
         let Self::Postgres(url) = self else { panic!("it is a file") };

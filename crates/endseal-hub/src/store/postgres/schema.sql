@@ -25,11 +25,12 @@ CREATE TABLE message (id bigint PRIMARY KEY, sender bigint NOT NULL, targets big
 ALTER TABLE message ALTER frame SET STORAGE EXTERNAL;
 CREATE TABLE delivery (device bigint NOT NULL, position bigint NOT NULL, message bigint NOT NULL,
     slot bytea NOT NULL, size bigint NOT NULL, PRIMARY KEY (device, position));
--- Groups of conversations: their epoch, and the devices that are members in it.
+-- Groups of conversations: their epoch, and the devices that are members in it. `members` is the
+-- number of these. The index has it, so that a sum over a person's groups reads the index alone.
 CREATE SEQUENCE conversation_id;
 CREATE TABLE conversation (id bigint PRIMARY KEY, group_id bytea NOT NULL UNIQUE,
-    creator bytea NOT NULL, epoch bigint NOT NULL);
-CREATE INDEX conversation_of ON conversation (creator);
+    creator bytea NOT NULL, epoch bigint NOT NULL, members bigint NOT NULL);
+CREATE INDEX conversation_of ON conversation (creator, members);
 CREATE TABLE member (conversation bigint NOT NULL, device bigint NOT NULL,
     PRIMARY KEY (conversation, device));
 CREATE INDEX member_of ON member (device);

@@ -18,8 +18,8 @@ use super::link::{Link, bytes, column, unsigned};
 use super::{device, device_columns};
 use crate::digest::short_digest;
 use crate::store::{
-    Deleted, DeletedShare, DeviceRow, DeviceState, GroupRow, GroupState, HubTransaction, Mailbox,
-    Outdated, ShareChange, StorageError, put_slot, signed,
+    Deleted, DeletedShare, DeviceRow, DeviceState, GroupRow, GroupState, GroupTotals,
+    HubTransaction, Mailbox, Outdated, ShareChange, StorageError, put_slot, signed,
 };
 
 /// Frames that one call deletes at most.
@@ -170,8 +170,8 @@ impl HubTransaction for PostgresTransaction<'_> {
         groups::read(self, ids)
     }
 
-    fn groups_of(&mut self, creator: &[u8; 32]) -> Result<u64, StorageError> {
-        groups::count(self, creator)
+    fn groups_of(&mut self, creator: &[u8; 32]) -> Result<GroupTotals, StorageError> {
+        groups::totals(self, creator)
     }
 
     fn add_group(&mut self, id: &[u8; 16], creator: &[u8; 32]) -> Result<GroupRow, StorageError> {

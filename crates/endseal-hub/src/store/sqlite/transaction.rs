@@ -8,8 +8,8 @@ use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 use super::{DEVICE, VERSION, bytes, device, unsigned};
 use crate::digest::short_digest;
 use crate::store::{
-    Deleted, DeletedShare, DeviceRow, DeviceState, GroupRow, GroupState, HubTransaction, Mailbox,
-    Outdated, ShareChange, StorageError, put_slot, signed,
+    Deleted, DeletedShare, DeviceRow, DeviceState, GroupRow, GroupState, GroupTotals,
+    HubTransaction, Mailbox, Outdated, ShareChange, StorageError, put_slot, signed,
 };
 
 /// Bytes of frames and number of frames that one call deletes at most. Deleted pages are written as
@@ -108,31 +108,35 @@ impl HubTransaction for SqliteTransaction<'_> {
     }
 
     fn groups(&mut self, ids: &[[u8; 16]]) -> Result<Vec<GroupState>, StorageError> {
-        let sql = "SELECT id, epoch FROM conversation WHERE group_id = ?";
+        let sql = "SELECT id, epoch, creator FROM conversation WHERE group_id = ?";
         let mut of_id = self.0.prepare_cached(sql)?;
         let sql = "SELECT peer FROM member JOIN device ON device.id = member.device
             WHERE member.conversation = ? ORDER BY peer";
         let mut of_group = self.0.prepare_cached(sql)?;
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
-            let group = of_id.query_row([&id[..]], |row| Ok((row.get(0)?, unsigned(row, 1)?)));
-            let Some((row, epoch)) = group.optional()? else { continue };
+            let group = of_id
+                .query_row([&id[..]], |row| Ok((row.get(0)?, unsigned(row, 1)?, bytes(row, 2)?)));
+            let Some((row, epoch, creator)) = group.optional()? else { continue };
             let members =
                 of_group.query_map([row], |row| Ok(PeerId::from_bytes(&bytes(row, 0)?)))?;
             let members = members.collect::<Result<_, _>>()?;
-            found.push(GroupState { row: GroupRow(row), id: *id, epoch, members });
+            found.push(GroupState { row: GroupRow(row), id: *id, creator, epoch, members });
         }
         Ok(found)
     }
 
-    fn groups_of(&mut self, creator: &[u8; 32]) -> Result<u64, StorageError> {
-        let sql = "SELECT count(*) FROM conversation WHERE creator = ?";
+    fn groups_of(&mut self, creator: &[u8; 32]) -> Result<GroupTotals, StorageError> {
+        let sql = "SELECT count(*), coalesce(sum(members), 0) FROM conversation WHERE creator = ?";
         let mut statement = self.0.prepare_cached(sql)?;
-        Ok(statement.query_row([&creator[..]], |row| unsigned(row, 0))?)
+        Ok(statement.query_row([&creator[..]], |row| {
+            Ok(GroupTotals { groups: unsigned(row, 0)?, members: unsigned(row, 1)? })
+        })?)
     }
 
     fn add_group(&mut self, id: &[u8; 16], creator: &[u8; 32]) -> Result<GroupRow, StorageError> {
-        let sql = "INSERT INTO conversation (group_id, creator, epoch) VALUES (?, ?, 0)";
+        let sql =
+            "INSERT INTO conversation (group_id, creator, epoch, members) VALUES (?, ?, 0, 0)";
         self.0.prepare_cached(sql)?.execute(params![&id[..], &creator[..]])?;
         Ok(GroupRow(self.0.last_insert_rowid()))
     }
@@ -143,20 +147,24 @@ impl HubTransaction for SqliteTransaction<'_> {
         epoch: u64,
         members: &[PeerId],
     ) -> Result<(), StorageError> {
-        let sql = "UPDATE conversation SET epoch = ? WHERE id = ?";
-        self.0.prepare_cached(sql)?.execute(params![signed(epoch), group.0])?;
         let sql = "DELETE FROM member WHERE conversation = ?";
         self.0.prepare_cached(sql)?.execute([group.0])?;
         let sql =
             "INSERT INTO member (conversation, device) SELECT ?, id FROM device WHERE peer = ?";
         let mut statement = self.0.prepare_cached(sql)?;
+        let mut added = 0;
         for peer in members {
-            statement.execute(params![group.0, &peer.as_bytes()[..]])?;
+            added += statement.execute(params![group.0, &peer.as_bytes()[..]])? as u64;
         }
+        let sql = "UPDATE conversation SET epoch = ?, members = ? WHERE id = ?";
+        self.0.prepare_cached(sql)?.execute(params![signed(epoch), signed(added), group.0])?;
         Ok(())
     }
 
     fn leave_groups(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+        let sql = "UPDATE conversation SET members = members - 1
+            WHERE id IN (SELECT conversation FROM member WHERE device = ?)";
+        self.0.prepare_cached(sql)?.execute([device.0])?;
         self.0.prepare_cached("DELETE FROM member WHERE device = ?")?.execute([device.0])?;
         Ok(())
     }

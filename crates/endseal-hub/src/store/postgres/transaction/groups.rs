@@ -7,7 +7,7 @@ use endseal_crypto::peer_id::PeerId;
 use tokio_postgres::Row;
 
 use super::{PostgresTransaction, bytes, column, unsigned};
-use crate::store::{DeviceRow, GroupRow, GroupState, StorageError, signed};
+use crate::store::{DeviceRow, GroupRow, GroupState, GroupTotals, StorageError, signed};
 
 /// Reads groups with their members, and locks the rows of the groups.
 pub(super) fn read(
@@ -15,7 +15,7 @@ pub(super) fn read(
     ids: &[[u8; 16]],
 ) -> Result<Vec<GroupState>, StorageError> {
     let ids: Vec<&[u8]> = ids.iter().map(|id| &id[..]).collect();
-    let sql = "SELECT id, group_id, epoch FROM conversation
+    let sql = "SELECT id, group_id, epoch, creator FROM conversation
         WHERE group_id = ANY($1) ORDER BY id FOR UPDATE";
     let groups = transaction.query(sql, &[&ids])?;
     if groups.is_empty() {
@@ -37,6 +37,7 @@ pub(super) fn read(
         Ok(GroupState {
             row: GroupRow(number),
             id: bytes(row, 1)?,
+            creator: bytes(row, 3)?,
             epoch: unsigned(row, 2)?,
             members,
         })
@@ -44,14 +45,17 @@ pub(super) fn read(
     groups.iter().map(group).collect()
 }
 
-/// Returns the number of groups that a person has made.
-pub(super) fn count(
+/// Counts the groups that a person has made, and the members in them.
+pub(super) fn totals(
     transaction: &mut PostgresTransaction<'_>,
     creator: &[u8; 32],
-) -> Result<u64, StorageError> {
-    let sql = "SELECT count(*) FROM conversation WHERE creator = $1";
+) -> Result<GroupTotals, StorageError> {
+    let sql = "SELECT count(*), coalesce(sum(members), 0)::bigint
+        FROM conversation WHERE creator = $1";
     let row = transaction.query_opt(sql, &[&&creator[..]])?;
-    row.map_or(Ok(0), |row| unsigned(&row, 0))
+    let totals =
+        |row: &Row| Ok(GroupTotals { groups: unsigned(row, 0)?, members: unsigned(row, 1)? });
+    row.as_ref().map_or(Ok(GroupTotals::default()), totals)
 }
 
 /// Adds a group without members, in epoch 0.
@@ -60,8 +64,8 @@ pub(super) fn add(
     id: &[u8; 16],
     creator: &[u8; 32],
 ) -> Result<GroupRow, StorageError> {
-    let sql = "INSERT INTO conversation (id, group_id, creator, epoch)
-        VALUES (nextval('conversation_id'), $1, $2, 0) RETURNING id";
+    let sql = "INSERT INTO conversation (id, group_id, creator, epoch, members)
+        VALUES (nextval('conversation_id'), $1, $2, 0, 0) RETURNING id";
     let row = transaction.query_opt(sql, &[&&id[..], &&creator[..]])?;
     let row = row.ok_or(StorageError::Format("a new row has no number"))?;
     Ok(GroupRow(column(&row, 0)?))
@@ -75,13 +79,13 @@ pub(super) fn update(
     members: &[PeerId],
 ) -> Result<(), StorageError> {
     let peers: Vec<&[u8]> = members.iter().map(|peer| &peer.as_bytes()[..]).collect();
-    let sql = "UPDATE conversation SET epoch = $2 WHERE id = $1";
-    transaction.execute(sql, &[&group.0, &signed(epoch)])?;
     let sql = "DELETE FROM member WHERE conversation = $1";
     transaction.execute(sql, &[&group.0])?;
     let sql = "INSERT INTO member (conversation, device)
         SELECT $1, id FROM device WHERE peer = ANY($2)";
-    transaction.execute(sql, &[&group.0, &peers])?;
+    let added = transaction.execute(sql, &[&group.0, &peers])?;
+    let sql = "UPDATE conversation SET epoch = $2, members = $3 WHERE id = $1";
+    transaction.execute(sql, &[&group.0, &signed(epoch), &signed(added)])?;
     Ok(())
 }
 
@@ -90,7 +94,9 @@ pub(super) fn leave(
     transaction: &mut PostgresTransaction<'_>,
     device: DeviceRow,
 ) -> Result<(), StorageError> {
-    transaction.execute("DELETE FROM member WHERE device = $1", &[&device.0])?;
+    let sql = "WITH gone AS (DELETE FROM member WHERE device = $1 RETURNING conversation)
+        UPDATE conversation SET members = members - 1 FROM gone WHERE id = gone.conversation";
+    transaction.execute(sql, &[&device.0])?;
     Ok(())
 }
 
