@@ -4,6 +4,8 @@
 //! This module accesses no file, clock or thread. States are passed as bytes. The caller stores
 //! them encrypted, in the transaction of the messages that changed them.
 
+#[cfg(test)]
+mod classical;
 mod config;
 mod credential;
 mod device;

@@ -344,6 +344,8 @@ impl GroupDevice {
             None => None,
         };
         let is_hybrid = suite == Suite::MlKem768X25519;
+        #[cfg(test)]
+        let is_hybrid = is_hybrid || super::classical::is_allowed();
         let meta = GroupMeta { conversation, ..GroupMeta::default() };
         let membership = MlsState::with(mls, storage_adapter, meta, Epochs::new())
             .map_err(|_| GroupError::InvalidWelcome)?;

@@ -42,11 +42,11 @@ pub(super) fn is_hostile() -> bool {
     IS_HOSTILE.get()
 }
 
-fn identity(number: u8) -> Identity {
+pub(super) fn identity(number: u8) -> Identity {
     Identity::from_root_seed(RootSeed::from_bytes(&[number; 32]))
 }
 
-fn number(number: u32) -> NonZeroU32 {
+pub(super) fn number(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
 }
 
@@ -64,7 +64,7 @@ fn later(record: &PersonRecord, person: u8) -> PersonRecord {
     draft.sign(&root, b"sealed").unwrap()
 }
 
-fn device(person: u8, number: u32) -> GroupDevice {
+pub(super) fn device(person: u8, number: u32) -> GroupDevice {
     let seed = || Seed::from_bytes(&[person ^ number.to_le_bytes()[0].rotate_left(4); 32]);
     let (key, signing) = (GroupKey::from_seed(seed()), SigningKey::from_seed(seed()));
     let keys = DeviceKeys {

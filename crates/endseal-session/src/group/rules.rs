@@ -43,7 +43,12 @@ pub const MAX_ADD_LEN: usize = 4_096;
 
 /// Returns the extensions of the context of a conversation's group.
 pub(super) fn context_extensions(state: &MembershipState) -> ExtensionList {
-    [Extension::new(STATE_DIGEST, state.digest().to_vec())].into_iter().collect()
+    let digest = Extension::new(STATE_DIGEST, state.digest().to_vec());
+    #[cfg(test)]
+    if let Some(required) = super::classical::required_capabilities() {
+        return [required, digest].into_iter().collect();
+    }
+    [digest].into_iter().collect()
 }
 
 /// Returns true if the context of a group names this state, and nothing else.
