@@ -1,8 +1,9 @@
 //! Groups with members of endseal-session and of OpenMLS: each library in each position of a group
-//! of four.
+//! of four, and conversations of endseal-session that an OpenMLS member follows.
 //!
 //!     cargo run --release
 
+mod conversations;
 mod member;
 mod ours;
 mod scenarios;
@@ -39,6 +40,13 @@ fn main() -> ExitCode {
                 failures += 1;
                 eprintln!("{name}: {reason}");
             }
+        }
+    }
+    match conversations::run() {
+        Ok(epochs) => println!("conversations: the same secrets in {epochs} epochs"),
+        Err(reason) => {
+            failures += 1;
+            eprintln!("conversations: {reason}");
         }
     }
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -1,18 +1,25 @@
 //! A group member that uses OpenMLS, with our credential.
 
+use endseal_crypto::ed25519::Seed;
 use endseal_keyring::device::{Address, Certificate};
 use openmls::prelude::tls_codec::DeserializeBytes;
 use openmls::prelude::{
-    BasicCredential, Ciphersuite, Credential, CredentialWithKey, GroupId, KeyPackage,
-    LeafNodeIndex, LeafNodeParameters, MlsGroup, MlsGroupCreateConfig, MlsGroupJoinConfig,
-    MlsMessageBodyIn, MlsMessageIn, MlsMessageOut, OpenMlsProvider,
-    PURE_CIPHERTEXT_WIRE_FORMAT_POLICY, ProcessedMessageContent, ProtocolVersion,
+    BasicCredential, Capabilities, Ciphersuite, Credential, CredentialWithKey, ExtensionType,
+    GroupId, KeyPackage, LeafNodeIndex, LeafNodeParameters, MlsGroup, MlsGroupCreateConfig,
+    MlsGroupJoinConfig, MlsMessageBodyIn, MlsMessageIn, MlsMessageOut, OpenMlsProvider,
+    PURE_CIPHERTEXT_WIRE_FORMAT_POLICY, ProcessedMessageContent, ProposalType, ProtocolVersion,
     SenderRatchetConfiguration, SignatureScheme, StagedWelcome,
 };
 use openmls_basic_credential::SignatureKeyPair;
 use openmls_rust_crypto::OpenMlsRustCrypto;
 
 use crate::member::{Member, Reason, Seen, certificate, group_seed};
+
+/// Label of the secret for notes (docs/spec/conversation.md, "Notes").
+const EXPORTER: &str = "endseal note";
+/// Extension and proposal of conversations, which leaves name among their capabilities.
+const STATE_DIGEST: u16 = 0xf0e1;
+const EVIDENCE: u16 = 0xf0e3;
 
 const SUITE: Ciphersuite = Ciphersuite::MLS_128_DHKEMX25519_AES128GCM_SHA256_Ed25519;
 
@@ -25,13 +32,57 @@ pub(crate) struct Theirs {
 
 impl Theirs {
     pub(crate) fn new(number: u8) -> Result<Self, Reason> {
-        let certificate = certificate(number)?;
-        let seed = group_seed(number).expose_secret().to_vec();
+        Self::with(certificate(number)?, &group_seed(number))
+    }
+
+    /// Makes a device with a certificate, which is for the group key of this seed.
+    pub(crate) fn with(certificate: Certificate, seed: &Seed) -> Result<Self, Reason> {
+        let seed = seed.expose_secret().to_vec();
         let public = certificate.keys().group.as_bytes().to_vec();
         let signer = SignatureKeyPair::from_raw(SignatureScheme::ED25519, seed, public);
         let provider = OpenMlsRustCrypto::default();
         signer.store(provider.storage()).map_err(reason)?;
         Ok(Self { certificate, provider, signer, group: None })
+    }
+
+    /// Returns a key package whose leaf may be in a conversation.
+    pub(crate) fn key_package_for_conversations(&self) -> Result<Vec<u8>, Reason> {
+        let extensions = vec![ExtensionType::Unknown(STATE_DIGEST), ExtensionType::LastResort];
+        let capabilities = Capabilities::builder()
+            .ciphersuites(vec![SUITE])
+            .extensions(extensions)
+            .proposals(vec![ProposalType::Custom(EVIDENCE)])
+            .build();
+        let builder = KeyPackage::builder().leaf_node_capabilities(capabilities);
+        let bundle = builder.build(SUITE, &self.provider, &self.signer, self.credential());
+        let package = bundle.map_err(reason)?.into_key_package();
+        MlsMessageOut::from(package).to_bytes().map_err(reason)
+    }
+
+    /// Forgets the group, so that a welcome of the same group can be joined.
+    pub(crate) fn leave(&mut self) -> Result<(), Reason> {
+        match self.group.take() {
+            Some(mut group) => group.delete(self.provider.storage()).map_err(reason),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the secret of the present epoch for notes.
+    pub(crate) fn exported(&self) -> Result<Vec<u8>, Reason> {
+        let group = self.group.as_ref().ok_or("not in a group")?;
+        group.export_secret(self.provider.crypto(), EXPORTER, &[], 32).map_err(reason)
+    }
+
+    /// Returns the authenticator of the present epoch.
+    pub(crate) fn authenticator(&self) -> Result<Vec<u8>, Reason> {
+        let group = self.group.as_ref().ok_or("not in a group")?;
+        Ok(group.epoch_authenticator().as_slice().to_vec())
+    }
+
+    /// Returns the digest of the conversation's state in the context of the group.
+    pub(crate) fn state_digest(&self) -> Option<Vec<u8>> {
+        let extension = self.group.as_ref()?.extensions().unknown(STATE_DIGEST)?;
+        Some(extension.0.clone())
     }
 
     fn credential(&self) -> CredentialWithKey {
