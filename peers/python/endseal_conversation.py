@@ -13,6 +13,8 @@ from endseal_identity import IdentityError
 
 ONESELF, PAIR, TEAM = 1, 2, 3
 MAX_STATE, MAX_EVIDENCE = 1 << 20, 512 << 10
+# Epoch, digest and devices of a member of a team of whom no record is known.
+NO_RECORD = (0, bytes(32), [])
 
 
 class Refused(Exception):
@@ -107,8 +109,9 @@ def state(data):
     for member in members:
         epoch, digest = fields.number(8), fields.take(32)
         devices = [fields.number(4) for _ in range(fields.number(1))]
-        require(epoch > 0 and devices and devices[0] > 0)
-        require(all(a < b for a, b in zip(devices, devices[1:])))
+        if kind != TEAM or (epoch, digest, devices) != NO_RECORD:
+            require(epoch > 0 and devices and devices[0] > 0)
+            require(all(a < b for a, b in zip(devices, devices[1:])))
         persons[member] = (epoch, digest, devices)
     require(not fields.data)
     return State(kind, roster, members, persons)
@@ -144,12 +147,11 @@ def after(before, roster, records):
         if record.owner in before.persons:
             epoch, digest, _ = before.persons[record.owner]
             require(record.epoch > epoch, "record")
-            require(record.epoch > epoch + 1 or record.previous == digest, "record")
+            require(epoch == 0 or record.epoch > epoch + 1 or record.previous == digest, "record")
         new[record.owner] = (record.epoch, record.digest(), sorted(devices))
     persons = {**before.persons, **new}
-    require(all(member in persons for member in members), "missing")
     require(all(member in members for member in new), "record")
-    persons = {member: persons[member] for member in members}
+    persons = {member: persons.get(member, NO_RECORD) for member in members}
     return State(before.kind, roster or before.roster, members, persons)
 
 

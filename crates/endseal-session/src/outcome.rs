@@ -28,7 +28,7 @@ impl Outcome {
 }
 
 /// Reason for which a message was not opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
     /// The bytes are not a valid message, or the id is empty or too long.

@@ -133,6 +133,13 @@ impl Certificate {
         x25519::PublicKey::from_bytes(Raw::of(bytes)?.agreement).ok()
     }
 
+    /// Returns the peer id in the bytes of a certificate, without verifying the signature. The caller
+    /// MUST have verified the same bytes before.
+    #[must_use]
+    pub fn peer_id_in(bytes: &[u8; Self::LEN]) -> Option<PeerId> {
+        Raw::of(bytes).map(|raw| PeerId::from_bytes(raw.peer_id))
+    }
+
     /// Compares this certificate with `seen`, which the same address showed before. The caller MUST
     /// compare certificates of one address only.
     #[must_use]

@@ -283,6 +283,9 @@ fn states(dir: &Path) {
         ("state-kind", "an unknown kind", changed(1, 4)),
         ("state-cut", "the last byte is missing", pair[..pair.len() - 1].to_vec()),
         ("state-longer", "a byte follows", [&pair[..], &[0]].concat()),
+        ("state-no-record", "a person of a pair without a record", {
+            state(2, &pair_keys(), &in_order(person(&second, &[7, 9]), vec![0; 41]))
+        }),
         ("state-order", "the greater key first", state(2, &backwards, &persons())),
         (
             "state-twice",
@@ -356,9 +359,13 @@ fn changes(dir: &Path) {
         state(3, &with_length(roster.as_bytes()), &persons)
     };
     let (a, b, c) = (person(&second, &[7, 9]), person(&bob, &[1]), person(&carol, &[1]));
-    let team = of_team(&roster(ALICE), &[(ALICE, a.clone()), (BOB, b)]);
+    let team = of_team(&roster(ALICE), &[(ALICE, a.clone()), (BOB, b.clone())]);
     let (with_carol, for_bob) =
         (next_roster(Some(CAROL), None), next_roster(Some(CAROL), Some("bob")));
+    let all = |carol: Vec<u8>| {
+        of_team(&with_carol, &[(ALICE, a.clone()), (BOB, b.clone()), (CAROL, carol)])
+    };
+    let (without_carol, with_all) = (all(vec![0; 41]), all(c.clone()));
     let later = evidence(&[], &[&third]);
     let ok = [
         (
@@ -380,7 +387,21 @@ fn changes(dir: &Path) {
             "a new member takes the place of another",
             &team,
             evidence(for_bob.as_bytes(), &[&carol]),
-            of_team(&for_bob, &[(ALICE, a), (CAROL, c)]),
+            of_team(&for_bob, &[(ALICE, a.clone()), (CAROL, c)]),
+        ),
+        (
+            "change-without-record",
+            "a new member of a team, without a record",
+            &team,
+            evidence(with_carol.as_bytes(), &[]),
+            without_carol.clone(),
+        ),
+        (
+            "change-first-record",
+            "the first record of such a member",
+            &without_carol,
+            evidence(&[], &[&carol]),
+            with_all,
         ),
     ];
     for (scenario, comment, state, evidence, after) in ok {
@@ -421,13 +442,6 @@ fn changes(dir: &Path) {
             "record",
             &team,
             evidence(next_roster(None, Some("bob")).as_bytes(), &[&next(&bob, BOB, 2)]),
-        ),
-        (
-            "change-without-record",
-            "a new member without a record",
-            "missing",
-            &team,
-            evidence(with_carol.as_bytes(), &[]),
         ),
         (
             "change-roster-owner",

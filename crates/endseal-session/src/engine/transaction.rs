@@ -1,6 +1,7 @@
 //! Transactions of several engine operations.
 
 mod application;
+mod group_peers;
 mod groups;
 mod opened;
 mod parked;

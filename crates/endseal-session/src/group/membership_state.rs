@@ -62,7 +62,8 @@ impl Members {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Person {
     identity: PublicKey,
-    /// Epoch and digest of the person record.
+    /// Epoch and digest of the person record. Epoch and digest of a member of a team of whom no
+    /// record is known are 0, and there is no device.
     epoch: u64,
     digest: [u8; hash::LEN],
     /// Numbers of the devices, in ascending order.
@@ -70,6 +71,10 @@ pub(super) struct Person {
 }
 
 impl Person {
+    fn without_record(identity: PublicKey) -> Self {
+        Self { identity, epoch: 0, digest: [0; hash::LEN], devices: Vec::new() }
+    }
+
     fn of(record: &PersonRecord) -> Self {
         let mut devices: Vec<_> = record.devices().map(|(number, _)| number).collect();
         devices.sort_unstable();
@@ -95,11 +100,12 @@ pub struct MembershipState {
 }
 
 impl MembershipState {
-    /// Makes the state of a new conversation, with one person record for each member.
+    /// Makes the state of a new conversation, with one person record for each member. Members of a
+    /// team may be without one: they have no device until a record comes as evidence.
     ///
     /// # Errors
-    /// [`MembershipError`] if a member has no record, a record is of no member or twice there, or
-    /// the state is too long.
+    /// [`MembershipError`] if a person of a pair has no record, a record is of no member or twice
+    /// there, or the state is too long.
     pub fn new(members: Members, records: &[PersonRecord]) -> Result<Self, MembershipError> {
         // Only sorted identities are found, and are encoded as a reader expects.
         let members = match members {
@@ -139,7 +145,9 @@ impl MembershipState {
     /// Returns epoch and digest of the person record of a member that this state has.
     #[must_use]
     pub fn record_of(&self, identity: &PublicKey) -> Option<(u64, [u8; hash::LEN])> {
-        self.person(identity).map(|person| (person.epoch, person.digest))
+        self.person(identity)
+            .filter(|person| person.epoch > 0)
+            .map(|person| (person.epoch, person.digest))
     }
 
     /// Returns the state after a change for which there is evidence.
@@ -186,8 +194,9 @@ impl MembershipState {
             }
             if let Some(known) = self.person(&person.identity) {
                 let previous = record.roster().previous().map(|it| *it.as_bytes());
-                let follows = person.epoch > known.epoch
-                    && (person.epoch - known.epoch > 1 || previous == Some(known.digest));
+                let is_next = known.epoch > 0 && person.epoch - known.epoch.min(person.epoch) == 1;
+                let follows =
+                    person.epoch > known.epoch && (!is_next || previous == Some(known.digest));
                 if !follows {
                     return Err(MembershipError::Record);
                 }
@@ -204,7 +213,13 @@ impl MembershipState {
                     taken += 1;
                     new.swap_remove(at)
                 }
-                None => self.person(&identity).cloned().ok_or(MembershipError::NoRecord)?,
+                None => match self.person(&identity) {
+                    Some(known) => known.clone(),
+                    None if matches!(self.members, Members::Team(_)) => {
+                        Person::without_record(identity)
+                    }
+                    None => return Err(MembershipError::NoRecord),
+                },
             };
             persons.push(person);
         }
@@ -294,10 +309,16 @@ impl MembershipState {
             let count = fields.byte()?;
             let device = |_| NonZeroU32::new(u32::from_le_bytes(*fields.array()?));
             let devices = (0..count).map(device).collect::<Option<Vec<_>>>()?;
-            if epoch == 0 || devices.is_empty() || !devices.is_sorted_by(|a, b| a < b) {
+            let person = Person { identity, epoch, digest, devices };
+            let is_empty =
+                matches!(members, Members::Team(_)) && person == Person::without_record(identity);
+            let has_record = epoch > 0
+                && !person.devices.is_empty()
+                && person.devices.is_sorted_by(|a, b| a < b);
+            if !is_empty && !has_record {
                 return None;
             }
-            persons.push(Person { identity, epoch, digest, devices });
+            persons.push(person);
         }
         fields.rest().is_empty().then_some(Self { members, persons })
     }

@@ -11,7 +11,6 @@ use crate::vectors::unhex;
 
 const fn class(error: &MembershipError) -> &'static str {
     match error {
-        MembershipError::NoRecord => "missing",
         MembershipError::NoMember | MembershipError::RecordTwice | MembershipError::Record => {
             "record"
         }

@@ -521,7 +521,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
 }
 
 /// Returns a group, which is loaded if it is not cached.
-fn membership<'m, A: PairwiseAccount>(
+pub(super) fn membership<'m, A: PairwiseAccount>(
     store_session: &mut StoreSession<'_, '_, A::Ratchet>,
     state_cache: &'m mut StateCache<A>,
     id: &[u8],

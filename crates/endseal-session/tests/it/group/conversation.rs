@@ -279,8 +279,15 @@ fn a_team_follows_its_roster() {
     let roster = Roster::create(name("team"), id, alice.identity(), members).unwrap();
     let roster = roster.sign(&alice.root, b"sealed").unwrap();
     let members = Members::Team(Box::new(roster.clone()));
+    // Bob may be without a record until it comes as evidence. A person of a pair must have one.
+    let without = MembershipState::new(members.clone(), &records(&[&alice])).unwrap();
+    assert_eq!(MembershipState::from_bytes(&without.to_bytes()), Ok(without.clone()));
+    assert_eq!(without.devices().count(), 1);
+    let record = Evidence::new(None, vec![bob.record.clone()]);
+    assert_eq!(without.after(&record).unwrap().devices().count(), 2);
+    let pair = Members::of_two(alice.identity(), bob.identity());
     assert_eq!(
-        MembershipState::new(members.clone(), &records(&[&alice])).err(),
+        MembershipState::new(pair, &records(&[&alice])).err(),
         Some(MembershipError::NoRecord)
     );
     let state = MembershipState::new(members, &records(&[&alice, &bob])).unwrap();
