@@ -11,7 +11,9 @@ ADDRESS_LEN = 36
 MAX_MESSAGE_LEN = 1 << 20
 MAX_UNKNOWN = 64
 MAX_RUNS = 32
-PAIRWISE = 2
+GROUP_ID_LEN = 16
+MLS = 3
+KINDS = {1: "message", 2: "welcome"}
 DELIVERED = 1
 CLASS_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz-")
 # Least and greatest length.
@@ -148,9 +150,10 @@ def number_in_name(name):
 
 
 def payload(sealed):
-    """Identity, device and ciphertext of a decoded SealedMessage."""
-    check(sealed.scheme == PAIRWISE, "frame")
-    return *address(sealed.context, "frame"), sealed.ciphertext
+    """Content, group and body of a decoded SealedMessage."""
+    check(sealed.scheme == MLS and len(sealed.context) == 1 + GROUP_ID_LEN, "frame")
+    check(sealed.context[0] in KINDS, "frame")
+    return KINDS[sealed.context[0]], sealed.context[1:], sealed.ciphertext
 
 
 def text(message, sender, receiver):

@@ -1,6 +1,5 @@
 #!/bin/sh
-# Runs this implementation on vectors/node, vectors/node-api, vectors/letter and
-# vectors/archive.
+# Runs this implementation on vectors/node, vectors/node-api and vectors/archive.
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
@@ -15,5 +14,4 @@ trap 'rm -rf "$generated"' EXIT
 export PYTHONPATH="$generated"
 "$here/.venv/bin/python" "$here/run_node.py" "$vectors/node"
 "$here/.venv/bin/python" "$here/run_node_api.py" "$vectors/node-api"
-"$here/.venv/bin/python" "$here/run_letter.py" "$vectors/letter"
 "$here/.venv/bin/python" "$here/run_archive.py" "$vectors/archive"

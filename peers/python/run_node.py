@@ -19,7 +19,7 @@ INPUTS = {
     "problem": ("name", "value"),
 }
 OUTPUTS = {
-    "payload": ("identity", "device", "ciphertext"),
+    "payload": ("content", "group", "body"),
     "text": ("text", "time"),
     "receipt": ("series", "runs"),
     "hub": ("peer", "sequence", "time", "addresses"),

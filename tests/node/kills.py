@@ -4,11 +4,11 @@ A hub before PostgreSQL does no fsync: it is killed at each write to the server.
 stopped at moments that are spread evenly, as by a crash.
 """
 
+import json
 import shutil
 import threading
 import time
 
-from frames import key_of
 from processes import KILLED, TIMEOUT, Hub, Killer, NoKiller, Person, compiled_shim, engine
 
 ROLES = ("hub", "alice", "bob")
@@ -62,8 +62,8 @@ class Case:
         # Visits may fail, and are repeated.
         self.is_patient = is_patient
         self.people = {name: Person(binary, folder, name, killer) for name in OTHER}
-        # Frames by sender and sequence, and messages by sender and key.
-        self.by_sequence, self.by_key = {}, {}
+        # Frames by sender and sequence.
+        self.by_sequence = {}
         self.kills, self.reused = 0, 0
 
     def command(self, name, *words, stdin=b""):
@@ -88,13 +88,17 @@ class Case:
             if taken:
                 return
 
-    def history(self, name):
+    def output(self, name, *words):
         while True:
-            ran = self.people[name].run("--json", "history", OTHER[name])
+            ran = self.people[name].run(*words)
             if ran.code != KILLED:
                 assert ran.code == 0, ran.err
-                return ran.lines()
+                return ran.out
             self.kills += 1
+
+    def history(self, name):
+        out = self.output(name, "--json", "history", OTHER[name])
+        return [json.loads(line) for line in out.splitlines()]
 
     def look(self):
         """Remembers the frames that wait at the hub."""
@@ -102,10 +106,8 @@ class Case:
             # The server may not run.
             return
         for frame in engine().frames(self.hub.folder):
-            sender, sequence, key = key_of(frame)
-            before = self.by_sequence.setdefault((sender, sequence), frame)
-            self.reused += before != frame
-            before = self.by_key.setdefault((sender, key), frame)
+            # docs/spec/frame.md, "Stored frame": the sequence and the sender are in its head.
+            before = self.by_sequence.setdefault((frame[24:56], frame[8:16]), frame)
             self.reused += before != frame
 
     def run(self):
@@ -128,6 +130,9 @@ class Case:
             assert lost or twice or arrived == expected, f"another order: {arrived}"
             delivery = {row["delivery"] for row in rows if row["sent"]}
             assert delivery == {"delivered"}, f"{name}: {delivery}"
+            # A key of the group that was used twice is one that the receiver has deleted.
+            problems = json.loads(self.output(name, "--json", "inbox", "--problems"))["problems"]
+            self.reused += sum(row["class"] == "key-gone" for row in problems)
         self.hub.stop()
         return lost, twice
 

@@ -12,7 +12,6 @@ mod account;
 mod backlog;
 mod database;
 mod insert;
-mod letter;
 mod memory;
 mod open_load;
 mod person;
@@ -22,6 +21,7 @@ pub(crate) mod server;
 mod service;
 mod sync;
 mod team;
+mod team_text;
 mod wire;
 
 use backlog::Backlog;
@@ -115,10 +115,10 @@ fn prepare(worlds: &Worlds, engine: Engine, case: &Case) -> Result<Box<dyn Prepa
         _ if engine != Engine::Sqlite => return Err(unsupported("it is measured over SQLite")),
         "put_open" => Box::new(open_load::OpenLoad::new(Shape::new(case)?)?),
         "memory" => Box::new(memory::Memory::new(case.number("idle")?, case.number("waiting")?)?),
-        "letter" => {
+        "team_text" => {
             let round_trip = Duration::from_millis(case.number("round_trip_ms")? as u64);
             let (members, bytes) = (case.number("members")?, case.number("bytes")?);
-            Box::new(letter::Letter::new(worlds.team()?, members, bytes, round_trip)?)
+            Box::new(team_text::TeamText::new(worlds.team()?, members, bytes, round_trip)?)
         }
         other => return Err(unsupported(format!("there is no case {other}"))),
     })

@@ -385,19 +385,15 @@ fn node(goals: &mut Judge<'_>) {
         it.ratio((OURS, "sync frames=5000 senders=6 per_commit=1"), (OURS, BATCH))
     });
     for (what, figure, most) in [
-        ("frames down, each member", "letter.down bytes=1K members=100", 1600.0),
-        ("up", "letter.up bytes=1K members=100", 1500.0),
+        ("frames down, each member", "team_text.down bytes=1K members=100", 1600.0),
+        ("up", "team_text.up bytes=1K members=100", 1500.0),
     ] {
-        let what = format!("A letter to 100 members: {what}");
+        let what = format!("A text to a team of 100: {what}");
         goals.exact(what, AtMost(most), "B", |it| it.ours(&format!("{figure} round_trip_ms=0")));
     }
-    goals.note(
-        2,
-        "A letter carries a post-quantum slot of 1,124 B for each device (docs/design/node.md).",
-    );
     for (delay, most) in [(50, 125e6), (200, 350e6)] {
-        let what = format!("A letter to 100 members, {delay} ms of round trip: the last inbox");
-        let figure = format!("letter bytes=1K members=100 round_trip_ms={delay}");
+        let what = format!("A text to a team of 100, {delay} ms of round trip: the last inbox");
+        let figure = format!("team_text bytes=1K members=100 round_trip_ms={delay}");
         goals.timed(what, AtMost(most), "ns", |it| it.ours(&figure));
     }
     goals.note(2, "All members share the processors of one machine.");

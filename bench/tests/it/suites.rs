@@ -235,7 +235,7 @@ fn a_letter_is_in_every_inbox_and_its_bytes_are_counted() {
     let mut node = subject("node", "endseal");
     // The larger group needs members that the smaller one does not have.
     for (members, round_trip) in [(2.0, 0.0), (3.0, 10.0)] {
-        let text = format!("letter bytes=1K members={members} round_trip_ms={round_trip}");
+        let text = format!("team_text bytes=1K members={members} round_trip_ms={round_trip}");
         let mut prepared = node.prepare(&Case::read("node", &text), 1).unwrap();
         assert!(prepared.check().unwrap().round_trip);
         let elapsed = prepared.run(2).unwrap();

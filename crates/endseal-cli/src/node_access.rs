@@ -110,7 +110,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error.kind {
             ErrorKind::TooLong { text } => SayError::TooLong(text).into(),
-            ErrorKind::Own => SayError::Own.into(),
+            ErrorKind::Own => Self::of(Kind::Usage, &error).hint("nothing was changed"),
             ErrorKind::Blocked => SayError::Blocked.into(),
             ErrorKind::NoGroup => SayError::Group.into(),
             ErrorKind::UnknownText { .. } => Self::of(Kind::Usage, &error)

@@ -9,10 +9,14 @@ pub(crate) fn meaning(class: &str) -> &'static str {
             ": the history of a device for a link that is done; nothing is missing if you ran \
              endseal devices add on two devices"
         }
-        "letter" => ": a text to a group that is not sealed to you, or was changed",
-        "member" => ": a text to a group by a person who was no member then",
-        "group" => ": a text to a group of which no roster came in time; ask for: group export",
-        "own" => ": a text that claims to come from this device, and does not",
+        "welcome" => ": someone added this device to a conversation that it cannot join",
+        "key-package" => ": this device was added to two conversations by one key",
+        "record" => ": a conversation with a person whose devices are not those that they signed",
+        "group" => ": a conversation of a group whose roster contradicts the one that is here",
+        "anew" => ": a conversation began anew, because messages of it were missing",
+        "membership" => ": a change of a conversation that its persons did not sign",
+        "old-epoch" => ": a receipt came too late; it is asked for again",
+        "authentication" => ": forged or damaged; the conversation begins anew if it was a text",
         "gap-expired" => ": the hub deleted texts that waited too long",
         "gap-restored" => ": the hub was restored, and may have lost texts",
         "hub-forgot" => ": the hub has forgotten texts that it had accepted",

@@ -1,12 +1,10 @@
-//! Writes the test vectors of docs/spec/archive.md, docs/spec/letter.md, docs/spec/node.md,
+//! Writes the test vectors of docs/spec/archive.md, docs/spec/node.md,
 //! docs/spec/node-api.md and docs/spec/transfer.md:
 //! `cargo run -p endseal-node --example endseal-node-vectors -- vectors`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
 #[path = "vectors/archive.rs"]
 mod archive;
-#[path = "vectors/letter.rs"]
-mod letter;
 #[path = "vectors/node.rs"]
 mod node;
 #[path = "vectors/node_api.rs"]
@@ -25,7 +23,6 @@ fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
     archive::write_all(&dir.join("archive"));
     transfer::write_all(&dir.join("transfer"));
-    letter::write_all(&dir.join("letter"));
     node::write_all(&dir.join("node"));
     node_records::write_all(&dir.join("node"));
     node_receipts::write_all(&dir.join("node"));

@@ -4,6 +4,8 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_session::olm::OlmAccount;
 use endseal_session::{EngineError, EngineTransaction};
 
+use crate::messages::HubGroupId;
+
 /// Kind of the records that hold a [`Target`].
 pub(crate) const FRAME: u16 = 5;
 /// Records that are read from the store at once.
@@ -12,42 +14,44 @@ const PAGE: usize = 32;
 /// Receivers of a ciphertext in the outbox, and the text that it holds.
 #[derive(Clone)]
 pub(crate) struct Target {
-    /// Number of the text's row in the history; 0 for a receipt.
+    /// Number of the text's row in the history; 0 for everything that is no text.
     pub(crate) row: u64,
-    /// For a letter, the epoch of its roster. For a message of a session, the number of other
-    /// devices that received the text or may still receive it.
-    pub(crate) epoch: u64,
-    /// Receiving devices. Each has its slot of a letter; for a message of a session the slot is
-    /// empty.
-    pub(crate) mailboxes: Vec<(PeerId, Vec<u8>)>,
+    /// Group in which the ciphertext was made; `None` for a part of an archive.
+    pub(crate) group: Option<HubGroupId>,
+    /// Receiving devices. None stands for all members of the group but this device.
+    pub(crate) mailboxes: Vec<PeerId>,
 }
 
 impl Target {
-    /// Target of a message of a session: one device, the row, and the number of other devices that
-    /// receive the same text.
-    pub(crate) fn device(peer: PeerId, row: u64, others: usize) -> Self {
-        Self { row, epoch: others as u64, mailboxes: vec![(peer, Vec::new())] }
+    /// Target of a message for all members of a group.
+    pub(crate) fn members(group: HubGroupId, row: u64) -> Self {
+        Self { row, group: Some(group), mailboxes: Vec::new() }
     }
 
-    /// Target of a receipt: one device and no row.
-    pub(crate) fn receipt(peer: PeerId) -> Self {
-        Self::device(peer, 0, 0)
+    /// Target of a note for one member of a group.
+    pub(crate) fn member(group: HubGroupId, peer: PeerId) -> Self {
+        Self { row: 0, group: Some(group), mailboxes: vec![peer] }
     }
 
-    pub(crate) fn is_receipt(&self) -> bool {
-        self.row == 0
+    /// Target of a part of an archive.
+    pub(crate) fn archive(peer: PeerId) -> Self {
+        Self { row: 0, group: None, mailboxes: vec![peer] }
     }
 
+    pub(crate) fn is_text(&self) -> bool {
+        self.row > 0
+    }
+
+    /// Writes the record: row (8) || 1 if there is a group (1) || group (16) || peer ids.
     pub(crate) fn put(
         &self,
         transaction: &EngineTransaction<'_, '_, OlmAccount>,
         sequence: u64,
     ) -> Result<(), EngineError> {
-        let mut value = [self.row.to_le_bytes(), self.epoch.to_le_bytes()].concat();
-        let count = u16::try_from(self.mailboxes.len()).unwrap_or(u16::MAX);
-        value.extend_from_slice(&count.to_le_bytes());
+        let mut value = self.row.to_le_bytes().to_vec();
+        value.push(self.group.is_some().into());
+        value.extend_from_slice(&self.group.unwrap_or_default());
         value.extend_from_slice(&self.peers());
-        value.extend_from_slice(&self.slots());
         transaction.put_record(FRAME, &sequence.to_be_bytes(), &value)
     }
 
@@ -79,7 +83,7 @@ impl Target {
         }
     }
 
-    /// Returns the number of the first waiting frame that is not a receipt.
+    /// Returns the number of the first waiting frame that is a text.
     pub(crate) fn first_text(
         transaction: &EngineTransaction<'_, '_, OlmAccount>,
     ) -> Result<Option<u64>, EngineError> {
@@ -88,19 +92,19 @@ impl Target {
             let page = transaction.records_after(FRAME, &after, 1)?;
             let Some((name, value)) = page.into_iter().next() else { return Ok(None) };
             let (number, target) = Self::in_record(&name, &value)?;
-            if !target.is_receipt() {
+            if target.is_text() {
                 return Ok(Some(number));
             }
             after = name;
         }
     }
 
-    /// Counts the waiting frames that are not receipts.
+    /// Counts the waiting frames that are texts.
     pub(crate) fn count_texts(
         transaction: &EngineTransaction<'_, '_, OlmAccount>,
     ) -> Result<u64, EngineError> {
         let mut count = 0;
-        Self::each(transaction, &mut |_, target| count += u64::from(!target.is_receipt()))?;
+        Self::each(transaction, &mut |_, target| count += u64::from(target.is_text()))?;
         Ok(count)
     }
 
@@ -113,31 +117,19 @@ impl Target {
 
     fn read(value: &[u8]) -> Option<Self> {
         let (row, rest) = value.split_first_chunk::<8>()?;
-        let (epoch, rest) = rest.split_first_chunk::<8>()?;
-        let (count, rest) = rest.split_first_chunk::<2>()?;
-        let count = usize::from(u16::from_le_bytes(*count));
-        let (peers, slots) = rest.split_at_checked(count * PeerId::LEN)?;
-        let (peers, _) = peers.as_chunks::<{ PeerId::LEN }>();
-        let len = slots.len().checked_div(count)?;
-        if len * count != slots.len() {
-            return None;
-        }
-        let mailbox = |(at, peer)| (PeerId::from_bytes(peer), slots[at * len..][..len].to_vec());
+        let (&has_group, rest) = rest.split_first()?;
+        let (group, peers) = rest.split_first_chunk()?;
+        let (peers, []) = peers.as_chunks::<{ PeerId::LEN }>() else { return None };
         Some(Self {
             row: u64::from_le_bytes(*row),
-            epoch: u64::from_le_bytes(*epoch),
-            mailboxes: peers.iter().enumerate().map(mailbox).collect(),
+            group: (has_group == 1).then_some(*group),
+            mailboxes: peers.iter().map(PeerId::from_bytes).collect(),
         })
     }
 
     /// Concatenates the peer ids.
     pub(crate) fn peers(&self) -> Vec<u8> {
-        self.mailboxes.iter().flat_map(|(peer, _)| *peer.as_bytes()).collect()
-    }
-
-    /// Concatenates the slots, in the order of the peer ids.
-    pub(crate) fn slots(&self) -> Vec<u8> {
-        self.mailboxes.iter().flat_map(|(_, slot)| slot).copied().collect()
+        self.mailboxes.iter().flat_map(|peer| *peer.as_bytes()).collect()
     }
 
     /// Removes a ciphertext that need not be sent any more, and its record.

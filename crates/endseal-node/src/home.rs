@@ -105,6 +105,15 @@ impl Home {
         Ok(HomeLock { _file: file })
     }
 
+    /// Takes the lock if no other process holds it. Returns `None` if one does, or the lock file
+    /// cannot be opened.
+    pub(crate) fn try_lock(&self) -> Option<HomeLock> {
+        let mut options = OpenOptions::new();
+        let options = options.create(true).truncate(false).write(true).mode(0o600);
+        let file = options.open(self.0.join("lock")).ok()?;
+        file.try_lock().is_ok().then_some(HomeLock { _file: file })
+    }
+
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

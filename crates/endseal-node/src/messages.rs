@@ -12,15 +12,18 @@
 //! | read what was written and read | [`history`] |
 //! | cancel what was not sent, delete what was read | [`unsend`](unsend()), [`delete_texts`](delete_texts()) |
 //! | decide who may write | [`requests`], [`accept`](accept()), [`block`](block()), [`set_muted`] |
+//! | record that a safety number was compared | [`set_verified`], [`is_verified`] |
 //! | see what waits and what went wrong | [`status`], [`problems`] |
 //!
-//! A text is encrypted only when it can be sent, for the devices that the person has at that time.
-//! A text to a group is a letter, sealed to its members.
+//! A text is encrypted only when it can be sent, in an MLS group of the devices that its persons
+//! have at that time.
 
 mod accept;
+mod address_bytes;
+mod approach;
 mod archive_part;
 mod archived;
-mod arrived_letter;
+mod arrivals;
 mod block;
 mod blocked_person;
 mod confirmation;
@@ -33,35 +36,38 @@ mod devices;
 mod directory;
 mod drain;
 mod error;
+mod hidden_team;
 mod history;
 mod hub;
 mod hub_address;
+mod hub_groups;
 mod hub_move;
 mod inbox;
 mod known_note;
 mod known_persons;
-mod letter;
-mod letter_inbox;
-mod letter_keys;
-mod letter_recipients;
 mod link;
 mod link_error;
 mod lookup;
 mod membership;
+mod node_files;
 mod outbox;
-mod parked_letter;
+mod participants;
 mod payload;
+mod pending_commit;
 mod person_rules;
 mod problem;
+mod published;
 mod puts;
 mod receipt;
 mod records;
 mod recovery;
+mod replacement;
 mod report;
 mod request;
 mod requeue;
 mod resend;
 mod runs;
+mod send_state;
 mod send_turns;
 mod shared_engine;
 mod status;
@@ -73,9 +79,12 @@ mod text_id;
 mod unconfirmed;
 mod undelivered;
 mod unfinished;
+mod unfollowed;
 mod unsend;
 mod unsent;
+mod verified;
 mod waiting;
+mod welcomes;
 
 pub use accept::{accept, settle_inbox};
 pub(crate) use archived::{
@@ -89,28 +98,30 @@ pub use device_change::{DeviceChange, device_changes, mark_changes_seen, unseen_
 pub use device_name::{DeviceName, NamedDevice, device_name, name_device};
 pub use devices::{Devices, devices};
 pub use error::{AcceptError, ForgetError, HubError, JoinError, SayError, SyncError};
+pub use hidden_team::TeamRequest;
 pub use history::HistoryRow;
 pub(crate) use history::history_page;
 pub use hub::{HubClient, hub_limits};
+pub use hub_groups::carried_groups;
+pub(crate) use hub_groups::is_hub_group;
 pub use hub_move::HubMove;
 pub(crate) use inbox::unread_page;
 pub use inbox::{Unread, is_from_hub, mark_read, unread};
-pub use letter::{Letter, LetterHead};
-pub use letter_keys::LetterKeys;
 pub use link::{finish_link, note_link, receive_archive, register_other, send_archive};
 pub(crate) use link::{is_linking, mark_linking};
 pub use link_error::LinkError;
 pub use lookup::long_identity;
 pub(crate) use membership::forget_hub_numbers;
 pub use membership::{Membership, join, membership, note_hub, publish_person, register};
+pub use node_files::NodeFiles;
 pub use outbox::{read_texts, say};
-pub use payload::Payload;
+pub use payload::{HubGroupId, Payload, PayloadKind};
 pub use person_rules::{PersonRules, person_rules};
 pub use problem::{Problem, ProblemClass, forget_problems, problems};
 pub use receipt::TextReceipt;
 pub(crate) use records::now;
 pub use recovery::{PersonAtHub, recover};
-pub use report::{Lost, PersonTexts, Skipped, SkippedReason, SyncReport};
+pub use report::{LeftConversation, Lost, PersonTexts, Skipped, SkippedReason, SyncReport};
 pub use request::{RequestText, requests};
 pub(crate) use resend::{begin_anew, former_keys, texts_in_outbox};
 pub(crate) use shared_engine::SharedEngine;
@@ -124,4 +135,5 @@ pub(crate) use undelivered::note_delivery;
 pub(crate) use unfinished::mark_unfinished;
 pub use unfinished::{finish, is_unfinished};
 pub use unsend::{unsend, unsend_all};
+pub use verified::{is_verified, set_verified};
 pub(crate) use waiting::waiting_page;

@@ -21,6 +21,7 @@ use core::time::Duration;
 use std::io;
 use std::path::PathBuf;
 
+use endseal_crypto::identity::Identity;
 use endseal_keyring::PersonRecord;
 use endseal_service::control::ControlSocket;
 use endseal_session::Engine;
@@ -35,7 +36,7 @@ use self::hub_state::HubState;
 use self::hub_task::stay_connected;
 use crate::api;
 use crate::home::Home;
-use crate::messages::{LetterKeys, SharedEngine};
+use crate::messages::{NodeFiles, SharedEngine};
 
 pub use self::dialer::{DialError, Dialed};
 pub use self::event::ServiceEvent;
@@ -111,19 +112,20 @@ impl Service {
     /// Serves until `stop` completes. After that the socket is removed, and the store may be
     /// closed. `dial` makes a connection to the hub at one of the addresses that it gets, each
     /// `host:port` with a space between two, and is called again whenever one is needed.
-    /// `person` is the newest record of this identity, and `keys` belong to the same state
-    /// directory. `notify` is called when a state changes.
+    /// `own` are the newest record of this identity and the device, which signs backups; `files`
+    /// belong to the same state directory. `notify` is called when a state changes.
     pub async fn run(
         self,
         engine: &mut Engine,
-        person: &PersonRecord,
-        keys: &LetterKeys<'_>,
+        own: (&PersonRecord, &Identity),
+        files: &NodeFiles<'_>,
         dial: impl AsyncFn(&str) -> Result<Dialed, DialError>,
         notify: impl Fn(ServiceEvent),
         stop: impl Future<Output = ()>,
     ) {
         let Self { socket, options } = self;
-        remove_backup(keys);
+        let (person, device) = own;
+        remove_backup(files.home());
         let engine = &SharedEngine::new(engine);
         let state = &HubState::new(&notify);
         let (calls, mut received) = mpsc::channel(CALLS);
@@ -137,8 +139,8 @@ impl Service {
         });
         tokio::select! {
             () = stop => {}
-            () = serve_calls(engine, keys, &mut received, state) => {}
-            () = stay_connected(engine, (person, keys), &options, dial, state) => {}
+            () = serve_calls(engine, (files.home(), device), &mut received, state) => {}
+            () = stay_connected(engine, (person, files), &options, dial, state) => {}
             () = maintain(engine, state) => {}
         }
         // Aborting the task also removes the socket.

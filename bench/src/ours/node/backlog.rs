@@ -10,8 +10,7 @@ use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_delivery::MessageId;
 use endseal_hub::SqliteStore;
 use endseal_keyring::Invitation;
-use endseal_keyring::device::Address;
-use endseal_node::messages::Payload;
+use endseal_node::messages::{HubGroupId, Payload};
 use endseal_session::{Engine, Envelope};
 use tokio::runtime::Runtime;
 
@@ -33,8 +32,8 @@ const DATABASE: &str = "hub.db";
 /// A frame that waits in the mailbox.
 pub(super) struct Waiting {
     pub(super) id: MessageId,
-    pub(super) from: Address,
-    pub(super) ciphertext: Bytes,
+    pub(super) group: HubGroupId,
+    pub(super) body: Bytes,
 }
 
 /// Frames that wait at a hub for one receiver, with copies of the hub's database and of the
@@ -45,7 +44,6 @@ pub(super) struct Backlog {
     pub(super) receiver: Person,
     /// The frames, in the order in which they are fetched.
     pub(super) frames: Vec<Waiting>,
-    pub(super) senders: Vec<Address>,
     /// Texts in the order of their frames.
     pub(super) texts: Vec<String>,
     /// The hub's database on the PostgreSQL server, which is copied for each start.
@@ -74,7 +72,6 @@ impl Backlog {
             runtime,
             receiver,
             frames: Vec::new(),
-            senders: Vec::new(),
             texts: Vec::new(),
             on_server: OnceCell::new(),
             started: Cell::new(0),
@@ -108,7 +105,7 @@ impl Backlog {
                 let mut engine = person.engine()?;
                 let link = person.connect(hub).await?;
                 person.join(&mut engine, &link, invitation).await?;
-                // One message in each direction: no frame of the backlog carries a handshake.
+                // One message in each direction: no frame of the backlog is a commit or a welcome.
                 say(&mut engine, &to, "hello")?;
                 person.sync(&mut engine, &link).await?;
                 all.push(Sender { person, engine, link });
@@ -125,7 +122,6 @@ impl Backlog {
             receiver.sync(&mut engine, &link).await?;
             Ok::<_, Failure>((link, all))
         })?;
-        self.senders = all.iter().map(|it| it.engine.address()).collect();
         let mut left: Vec<usize> =
             (0..senders).map(|number| (frames + senders - 1 - number) / senders).collect();
         while left.iter().any(|left| *left > 0) {
@@ -181,7 +177,7 @@ impl Backlog {
     /// Returns the frames as the engine takes them.
     pub(super) fn envelopes<'a>(&'a self) -> Vec<Envelope<'a>> {
         let envelope =
-            |it: &'a Waiting| Envelope::from_device(it.id.as_bytes(), it.from, &it.ciphertext);
+            |it: &'a Waiting| Envelope::from_group(it.id.as_bytes(), &it.group, &it.body);
         self.frames.iter().map(envelope).collect()
     }
 }
@@ -189,8 +185,7 @@ impl Backlog {
 /// Reads a frame of the backlog.
 fn waiting(payload: &Bytes, id: MessageId, frame: &StoredFrame<'_>) -> Result<Waiting, Failure> {
     let read = Payload::read(frame.payload()).ok_or("a frame has another form")?;
-    let from = read.sender().ok_or("a frame has no sender")?;
-    Ok(Waiting { id, from, ciphertext: payload.slice_ref(read.ciphertext) })
+    Ok(Waiting { id, group: *read.group, body: payload.slice_ref(read.body) })
 }
 
 /// Returns a random text of [`TEXT_LEN`] characters.

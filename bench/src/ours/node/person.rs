@@ -9,7 +9,7 @@ use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_keyring::device::DeviceId;
 use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
-use endseal_node::messages::{self, Conversation, HubClient, LetterKeys, SyncReport, join, sync};
+use endseal_node::messages::{self, Conversation, HubClient, NodeFiles, SyncReport, join, sync};
 use endseal_node::{Existing, Home, NewIdentity, OtherDevices};
 use endseal_session::Engine;
 use endseal_transport::TransportKey;
@@ -89,9 +89,9 @@ impl Person {
         link: &Link,
     ) -> Result<SyncReport, Failure> {
         let hub = HubClient::new(&link.connection, TIMEOUT);
-        let keys = LetterKeys::new(&self.home, &self.device);
+        let files = NodeFiles::new(&self.home);
         let mut report = SyncReport::default();
-        sync(&hub, engine, &self.record, &keys, &mut report).await?;
+        sync(&hub, engine, &self.record, &files, &mut report).await?;
         if !report.skipped.is_empty() || report.problems > 0 || report.parked > 0 {
             return Err(format!("a visit left something behind: {report:?}").into());
         }

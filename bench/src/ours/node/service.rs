@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
 use endseal_node::api::Client;
-use endseal_node::messages::LetterKeys;
+use endseal_node::messages::NodeFiles;
 use endseal_node::service::{DialError, Dialed, Service, ServiceEvent, ServiceOptions};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -54,8 +54,9 @@ pub(super) fn start(
             let stop = async {
                 let _ = stopped.await;
             };
-            let keys = LetterKeys::new(&person.home, &person.device);
-            service.run(&mut engine, &person.record, &keys, dial, notify, stop).await;
+            let files = NodeFiles::new(&person.home);
+            let own = (&person.record, &person.device);
+            service.run(&mut engine, own, &files, dial, notify, stop).await;
             Ok::<_, String>(())
         })?;
         drop(engine);

@@ -16,8 +16,8 @@ fn a_visit_that_brings_another_number_of_frames_has_no_time() {
         let again = backlog.frames.len() - 1;
         if form == Form::DecryptBatch {
             let known = &backlog.frames[again];
-            let (id, from, ciphertext) = (known.id, known.from, known.ciphertext.clone());
-            backlog.frames.push(super::backlog::Waiting { id, from, ciphertext });
+            let (id, group, body) = (known.id, known.group, known.body.clone());
+            backlog.frames.push(super::backlog::Waiting { id, group, body });
         } else {
             backlog.frames.pop();
         }

@@ -20,18 +20,22 @@ use crate::output::{DASH, Input};
 use crate::printable::plural;
 use crate::{recipients, typed};
 
-/// Write a text to a person or a group
+/// Name of the conversation with oneself, unless a contact or a group has it.
+const OWN_NAME: &str = "me";
+
+/// Write a text to a person, a group or oneself
 ///
 /// The text is kept here, encrypted, until endseal sync or endseal up sends it: then it goes to
-/// every device that the person has, or that the members of the group have. If something fails when
+/// every device that the person has, or that the members of the group have, and to your other
+/// devices. If something fails when
 /// the text is kept already, the exit code is 5: do not repeat the command. Other processes can
 /// read arguments: a text that is secret even from users of this machine is given on standard
 /// input.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Contact, identity or group
+    /// Contact, identity or group; me for a note that all your devices get
     name: String,
-    /// The text in quotes, at most 1,000,000 bytes, or - for standard input
+    /// The text in quotes, at most 800,000 bytes, or - for standard input
     text: String,
     /// Each line of standard input is a text
     #[arg(long)]
@@ -139,6 +143,10 @@ pub(super) fn conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, Strin
             Ok((Conversation::Person(identity), name))
         }
         (None, Some(group)) => Ok((Conversation::Group(*group.id()), text.to_owned())),
+        (None, None) if text == OWN_NAME => {
+            let own = *home.person()?.identity().ed25519();
+            Ok((Conversation::Person(own), OWN_NAME.to_owned()))
+        }
         (None, None) => {
             let message = format!("'{}' is no contact and no group", typed::shown(text));
             Err(Failure::usage(message).hint(

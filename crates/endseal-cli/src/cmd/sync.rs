@@ -8,7 +8,7 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::random::OsRandom;
 use endseal_node::api::{CallError, Client, Reply, Request};
 use endseal_node::messages::{
-    Conversation, HubClient, HubError, LetterKeys, PersonTexts, SkippedReason, Status, SyncError,
+    Conversation, HubClient, HubError, NodeFiles, PersonTexts, SkippedReason, Status, SyncError,
     SyncReport, hub_limits, membership, status, sync,
 };
 use endseal_transport::{Backoff, Failures, TransportKey};
@@ -95,7 +95,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
     let person = home.person()?;
     let key = TransportKey::new(&device);
     let engine = open(&home, &device, args.store.wait)?;
-    let keys = LetterKeys::new(&home, &device);
+    let files = NodeFiles::new(&home);
     let as_json = ctx.global.json;
     work_and_close(engine, ctx, |engine, ctx| {
         let known = membership(engine)?.ok_or(SyncError::NotJoined)?;
@@ -113,7 +113,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
                 report.skipped.clear();
                 let visit = interrupt.with_address(&key, &to, async |connection, at| {
                     let hub = HubClient::new(connection, timeouts.idle).at(at);
-                    Ok(sync(&hub, engine, &person, &keys, &mut report).await?)
+                    Ok(sync(&hub, engine, &person, &files, &mut report).await?)
                 });
                 let done = visit.await;
                 if let Err(failure) = &done
@@ -168,6 +168,13 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
     for change in &report.device_changes {
         ctx.note(&format!("note: {}", device_changes::line(change, own, names)));
     }
+    for left in &report.left {
+        let name = match left.conversation {
+            Conversation::Person(person) => names.person(&person, None),
+            Conversation::Group(id) => names.group(&id),
+        };
+        ctx.note(&format!("note: this device is no member of the conversation {name} any more"));
+    }
     tell_unasked(report, names, ctx);
     let mut told = HashSet::new();
     for skipped in &report.skipped {
@@ -183,8 +190,17 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
             (SkippedReason::NoPrekey, Some(device)) => {
                 format!("note: the hub has no key of device {} of {name}", device.device)
             }
-            (SkippedReason::NoSession, Some(device)) => {
-                format!("note: the session with device {} of {name} cannot send", device.device)
+            (SkippedReason::NoSession | SkippedReason::Behind, _) => format!(
+                "note: others have just changed the devices in the conversation with {name}; what \
+                 you wrote waits for the next sync"
+            ),
+            (SkippedReason::Full, Some(device)) => format!(
+                "warning: the mailbox of device {} of {name} is full: what you write now does not \
+                 reach it",
+                device.device
+            ),
+            (_, Some(device)) => {
+                format!("warning: the hub's key of device {} of {name} is not valid", device.device)
             }
             (SkippedReason::Group, _) => format!("warning: the roster of {name} cannot be used"),
             (SkippedReason::NotMember, _) => {
@@ -205,9 +221,8 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
     if report.parked > 0 {
         let parked = plural(report.parked, "message");
         ctx.note(&format!(
-            "note: {parked} cannot be opened yet; of a group: ask its owner for the newest roster, \
-             and endseal group import; of a person: if it stays, that person runs endseal session \
-             reset"
+            "note: {parked} cannot be opened yet; the conversation begins anew with the next sync \
+             if that stays"
         ));
     }
     if report.problems > 0 {
@@ -222,6 +237,13 @@ fn tell_unasked(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
         let persons: Vec<_> = report.requests.iter().map(|it| it.person).collect();
         let text = waiting_requests::text(&persons, names);
         ctx.note(&format!("note: {text}: endseal inbox --requests"));
+    }
+    for team in &report.teams {
+        let (owner, name) = (names.identified(&team.owner), printable(&team.name));
+        ctx.note(&format!(
+            "note: texts of the team {name} wait until its owner {owner} is a contact: endseal \
+             contacts add"
+        ));
     }
     for PersonTexts { person, texts, .. } in &report.no_room {
         let (name, count) = (names.identified(person), plural(*texts, "text"));

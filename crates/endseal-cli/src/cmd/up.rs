@@ -2,7 +2,7 @@
 
 use endseal_keyring::PeerIdText;
 use endseal_node::api::Client;
-use endseal_node::messages::{LetterKeys, SyncError, hub_limits, membership};
+use endseal_node::messages::{NodeFiles, SyncError, hub_limits, membership};
 use endseal_node::service::{BindServiceError, DialError, Service, ServiceEvent, ServiceOptions};
 use endseal_transport::TransportKey;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let person = home.person()?;
     let key = TransportKey::new(&device);
     let engine = open(&home, &device, args.store.wait)?;
-    let keys = LetterKeys::new(&home, &device);
+    let files = NodeFiles::new(&home);
     let as_json = ctx.global.json;
     let level = if ctx.global.quiet { Level::Off } else { args.log };
     work_and_close(engine, ctx, |engine, ctx| {
@@ -76,7 +76,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     DialError { cause: failure.line(), is_transient }
                 })
             };
-            service.run(engine, &person, &keys, dial, note, interrupt.wait()).await;
+            let own = (&person, &device);
+            service.run(engine, own, &files, dial, note, interrupt.wait()).await;
             Ok(())
         })
     })?;
@@ -101,6 +102,9 @@ fn note(event: ServiceEvent) {
         ServiceEvent::MailboxFull(false) => tracing::info!(target: "node", "no mailbox is full"),
         ServiceEvent::Unasked { requests, no_room, blocked } => {
             tracing::info!(target: "node", requests, no_room, blocked, "see endseal inbox --requests");
+        }
+        ServiceEvent::Membership { teams, left } => {
+            tracing::info!(target: "node", teams, left, "conversations have changed: endseal sync");
         }
         ServiceEvent::HubMove(hub_move) => {
             let (is_warning, text) = hub_moves::line(&hub_move);

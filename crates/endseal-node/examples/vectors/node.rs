@@ -65,73 +65,77 @@ pub(crate) fn scheme(number: u8) -> Vec<u8> {
     vec![1 << 3, number]
 }
 
-fn payload(context: &[u8], ciphertext: &[u8]) -> Vec<u8> {
-    [scheme(2), field(2, context), field(3, ciphertext)].concat()
+/// Group of the payloads.
+const GROUP: [u8; 16] = [
+    0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf,
+];
+
+fn context(kind: u8, group: &[u8]) -> Vec<u8> {
+    [&[kind], group].concat()
+}
+
+fn payload(context: &[u8], body: &[u8]) -> Vec<u8> {
+    [scheme(3), field(2, context), field(3, body)].concat()
 }
 
 fn payloads(dir: &Path) {
-    let (alice, message) = (identity(1), [0xc3; 20]);
-    let context = address(&alice, 1);
-    let plain = payload(&context, &message);
-    let fields = [field(3, &message), field(2, &context), scheme(2)];
-    for (name, comment, bytes, device, ciphertext) in [
-        ("plain", "a message of a session", plain.clone(), 1, &message[..]),
-        (
-            "last-device",
-            "the highest number of a device, and a ciphertext of one byte",
-            payload(&address(&alice, u32::MAX), &[9]),
-            u32::MAX,
-            &[9],
-        ),
-        (
-            "device-bytes",
-            "the number of the device is little-endian",
-            payload(&address(&alice, 0x0102_0304), &message),
-            0x0102_0304,
-            &message,
-        ),
-        ("other-order", "fields in another order", fields.concat(), 1, &message),
-        ("unknown-field", "a field of a later version", [&plain[..], &UNKNOWN].concat(), 1, {
-            &message
+    let body = [0xc3; 20];
+    let of_message = context(1, &GROUP);
+    let plain = payload(&of_message, &body);
+    let fields = [field(3, &body), field(2, &of_message), scheme(3)].concat();
+    let (zeros, ones) = ([0; 16], [0xff; 16]);
+    let later = [&plain[..], &UNKNOWN].concat();
+    for (name, comment, bytes, content, group, body) in [
+        ("message", "a message of a group", plain, "message", GROUP, &body[..]),
+        ("welcome", "a welcome", payload(&context(2, &GROUP), &body), "welcome", GROUP, &body),
+        ("group-0", "any id of a group", payload(&context(1, &zeros), &body), "message", zeros, {
+            &body
         }),
+        ("short", "a body of one byte", payload(&context(2, &ones), &[9]), "welcome", ones, &[9]),
+        ("other-order", "fields in another order", fields, "message", GROUP, &body),
+        ("unknown-field", "a field of a later version", later, "message", GROUP, &body),
     ] {
         Vector::new(&format!("payload-{name}"), comment, "ok")
             .with("kind", "payload")
             .with_hex("bytes", &bytes)
-            .with_hex("identity", &alice)
-            .with("device", &device.to_string())
-            .with_hex("ciphertext", ciphertext)
+            .with("content", content)
+            .with_hex("group", &group)
+            .with_hex("body", body)
             .write(dir);
     }
 }
 
 fn refused_payloads(dir: &Path) {
-    let (alice, message) = (identity(1), [0xc3; 20]);
-    let context = address(&alice, 1);
-    let plain = payload(&context, &message);
+    let body = [0xc3; 20];
+    let of_message = context(1, &GROUP);
+    let plain = payload(&of_message, &body);
     let with_scheme = |scheme: &[u8]| [scheme, &plain[2..]].concat();
-    let from = |identity: &[u8]| payload(&address(identity, 1), &message);
+    let of_kind = |kind| payload(&context(kind, &GROUP), &body);
+    let twice = [&plain[..], &field(2, &of_message)].concat();
     for (name, comment, bytes) in [
         ("empty", "nothing", Vec::new()),
         ("scheme-1", "an envelope", with_scheme(&scheme(1))),
-        ("scheme-3", "a message of a group", with_scheme(&scheme(3))),
+        ("scheme-2", "a message of a session", with_scheme(&scheme(2))),
         ("scheme-0", "the scheme that no message may have", with_scheme(&scheme(0))),
         ("no-scheme", "no scheme", with_scheme(&[])),
-        ("scheme-twice", "the scheme twice", with_scheme(&[scheme(2), scheme(2)].concat())),
-        ("scheme-long", "the scheme in two bytes", with_scheme(&[8, 0x82, 0])),
-        ("scheme-above", "2^32 + 2 as the scheme", with_scheme(&[8, 0x82, 0x80, 0x80, 0x80, 0x10])),
-        ("no-context", "no context", [scheme(2), field(3, &message)].concat()),
-        ("context-35", "a context of 35 bytes", payload(&context[..35], &message)),
-        ("context-37", "a context of 37 bytes", payload(&[&context[..], &[0]].concat(), &message)),
-        ("device-0", "device 0", payload(&address(&alice, 0), &message)),
-        ("identity-not-on-curve", "y = 2, no point", from(&NOT_ON_CURVE)),
-        ("identity-not-canonical", "y = p + 3", from(&NOT_CANONICAL)),
-        ("identity-neutral", "y = 1, of low order", from(&NEUTRAL)),
-        ("ciphertext-empty", "an empty ciphertext", payload(&context, &[])),
-        ("no-ciphertext", "no ciphertext", [scheme(2), field(2, &context)].concat()),
+        ("scheme-twice", "the scheme twice", with_scheme(&[scheme(3), scheme(3)].concat())),
+        ("scheme-long", "the scheme in two bytes", with_scheme(&[8, 0x83, 0])),
+        ("scheme-above", "2^32 + 3 as the scheme", with_scheme(&[8, 0x83, 0x80, 0x80, 0x80, 0x10])),
+        ("no-context", "no context", [scheme(3), field(3, &body)].concat()),
+        ("context-0", "an empty context", payload(&[], &body)),
+        ("context-1", "a kind without a group", payload(&of_message[..1], &body)),
+        ("context-16", "a group id of 15 bytes", payload(&of_message[..16], &body)),
+        ("context-18", "a group id of 17 bytes", {
+            payload(&[&of_message[..], &[0]].concat(), &body)
+        }),
+        ("context-twice", "the context twice", twice),
+        ("kind-0", "kind 0", of_kind(0)),
+        ("kind-3", "kind 3", of_kind(3)),
+        ("body-empty", "an empty body", payload(&of_message, &[])),
+        ("no-body", "no body", [scheme(3), field(2, &of_message)].concat()),
         ("trailing-byte", "a byte that is no tag", [&plain[..], &[0]].concat()),
         ("cut", "the last byte is missing", plain[..plain.len() - 1].to_vec()),
-        ("cut-context", "the end lies in the context", plain[..20].to_vec()),
+        ("cut-context", "the end lies in the context", plain[..12].to_vec()),
     ] {
         Vector::new(&format!("payload-refused-{name}"), comment, "frame")
             .with("kind", "payload")

@@ -86,7 +86,10 @@ fn accepted(dir: &Path) {
         ("mute", "a person is unmuted", {
             line("mute", &format!(r#"{{"person":"{person}","is_muted":false}}"#))
         }),
-        ("persons", "blocked and muted persons", line("persons", "{}")),
+        ("verify", "a safety number was compared", {
+            line("verify", &format!(r#"{{"person":"{person}","is_verified":true}}"#))
+        }),
+        ("persons", "persons with a rule, a request or a comparison", line("persons", "{}")),
         ("devices", "devices of a person", line("devices", &format!(r#"{{"person":"{person}"}}"#))),
         ("name-device", "a device is named", {
             line("name_device", r#"{"device":7,"name":"Ann's phone"}"#)

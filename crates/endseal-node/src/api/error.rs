@@ -40,7 +40,7 @@ pub enum ErrorKind {
         /// Number of the text, counted from 1.
         text: u64,
     },
-    /// The receiver is this identity itself.
+    /// The person to be blocked is this identity itself.
     Own,
     /// The person is blocked.
     Blocked,
@@ -118,7 +118,6 @@ impl From<SayError> for Error {
     fn from(error: SayError) -> Self {
         let kind = match error {
             SayError::TooLong(text) => ErrorKind::TooLong { text },
-            SayError::Own => ErrorKind::Own,
             SayError::Blocked => ErrorKind::Blocked,
             SayError::Group => ErrorKind::NoGroup,
             SayError::Engine(error) => return error.into(),

@@ -9,7 +9,7 @@ use crate::home::Home;
 use crate::messages::{
     Conversation, HistoryRow, SayError, Text, Unread, accept, block, delete_texts,
     delete_texts_before, devices, forget_problems, history_page, mark_changes_seen, mark_read,
-    muted, name_device, note_delivery, person_rules, problems, requests, say, set_muted,
+    muted, name_device, note_delivery, person_rules, problems, requests, say, set_muted, set_verified,
     settle_inbox, status, unblock, unread_page, unseen_changes, unsend, unsend_all, waiting_page,
 };
 
@@ -94,13 +94,20 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
         }
         Request::Block { person } => {
             if person == engine.address().identity {
-                return Err(SayError::Own.into());
+                return Err(Error::new(ErrorKind::Own, "this is your own identity"));
             }
             forgotten(block(engine, &person)?)
         }
         Request::Unblock { person } => forgotten(unblock(engine, &person)?.unwrap_or_default()),
         Request::Mute { person, is_muted } => {
             set_muted(engine, &person, is_muted)?;
+            Reply::Done {}
+        }
+        Request::Verify { person, is_verified } => {
+            if person == engine.address().identity {
+                return Err(Error::new(ErrorKind::Own, "this is your own identity"));
+            }
+            set_verified(engine, &person, is_verified)?;
             Reply::Done {}
         }
         Request::Persons {} => {

@@ -182,6 +182,7 @@ impl Reply {
             Request::MarkRead { .. }
             | Request::Accept { .. }
             | Request::Mute { .. }
+            | Request::Verify { .. }
             | Request::NameDevice { .. }
             | Request::ForgetProblems { .. }
             | Request::MarkChangesSeen { .. }

@@ -11,7 +11,7 @@ use crate::messages::{Conversation, DeviceName, conversation_text};
 use crate::wire_text;
 
 /// Names of all requests on the socket.
-const METHODS: [&str; 26] = [
+const METHODS: [&str; 27] = [
     "version",
     "status",
     "say",
@@ -29,6 +29,7 @@ const METHODS: [&str; 26] = [
     "block",
     "unblock",
     "mute",
+    "verify",
     "persons",
     "problems",
     "forget_problems",
@@ -59,7 +60,7 @@ pub enum Request {
         /// The person or group that receives them.
         #[serde(with = "conversation_text")]
         to: Conversation,
-        /// The texts, each of at most 1,000,000 bytes.
+        /// The texts, each of at most 800,000 bytes.
         texts: Vec<SecretText>,
     },
     /// Sends and receives everything that waits. Only `endseal up` executes it.
@@ -155,7 +156,15 @@ pub enum Request {
         /// True to mute, false to unmute.
         is_muted: bool,
     },
-    /// Returns persons who are blocked or muted, or whose requests wait.
+    /// Records that the safety number of a person was compared, or removes that record.
+    Verify {
+        /// The identity of the person.
+        #[serde(with = "wire_text::identity")]
+        person: PublicKey,
+        /// True to record the comparison, false to remove the record.
+        is_verified: bool,
+    },
+    /// Returns persons who are blocked, muted or verified, or whose requests wait.
     Persons {},
     /// Returns the stored problems.
     Problems {},

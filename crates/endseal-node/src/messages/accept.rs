@@ -3,12 +3,11 @@
 use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{Engine, EngineError};
 
+use super::arrivals;
 use super::blocked_person::BlockedPerson;
 use super::error::AcceptError;
-use super::known_persons::KnownPersons;
+use super::node_files::NodeFiles;
 use super::records::{ACCEPTED, Transaction};
-use super::request::release_known;
-use super::unconfirmed;
 use crate::home::Home;
 
 /// Processes messages that arrived and were not processed yet, and moves requests of persons who
@@ -18,10 +17,9 @@ use crate::home::Home;
 /// Returns [`EngineError`] if the store fails.
 pub fn settle_inbox(engine: &mut Engine, home: &Home) -> Result<(), EngineError> {
     let own = engine.address().identity;
-    let known = KnownPersons::new(home);
+    let files = NodeFiles::new(home);
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        release_known(transaction, &known)?;
-        unconfirmed::note(transaction, &own, &known).map(drop)
+        arrivals::settle(transaction, &own, &files).map(drop)
     })
 }
 

@@ -5,16 +5,16 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::Address;
 use endseal_keyring::roster::GroupId;
-use endseal_session::{Engine, EngineError, Received};
+use endseal_session::{Engine, EngineError};
 
+use super::address_bytes::{ADDRESS_LEN, address, address_bytes};
 use super::conversation::Conversation;
 use super::device_name;
 use super::history::HistoryRow;
 use super::inbox::Unread;
-use super::payload::{ADDRESS_LEN, address, address_bytes};
 use super::records::{
-    ACCEPTED, ARRIVED, BLOCKED, CONFIRMED, COUNTER, DEVICE_CHANGE, DEVICE_NAME, HISTORY, LETTER,
-    MUTED, NOTED, PERSON, PROBLEM, REQUEST, SAID, SERIES, Transaction, UNSENT,
+    ACCEPTED, ARRIVED, BLOCKED, CONFIRMED, COUNTER, DEVICE_CHANGE, DEVICE_NAME, GROUP, HIDDEN_TEAM,
+    HISTORY, MUTED, NOTED, PERSON, PROBLEM, REQUEST, SAID, SERIES, Transaction, UNSENT, VERIFIED,
 };
 use super::resend::resend_all;
 use super::text_id::TextId;
@@ -24,13 +24,13 @@ use super::waiting::Waiting;
 const PAGE: usize = 64;
 /// Kinds of records that belong to the person. Those of the device (sessions, frames, numbers at
 /// the hub, receipts that are due) stay with it.
-const KINDS: [u16; 16] = [
+const KINDS: [u16; 17] = [
     COUNTER,
     PERSON,
     HISTORY,
     UNSENT,
     PROBLEM,
-    LETTER,
+    HIDDEN_TEAM,
     ARRIVED,
     SAID,
     CONFIRMED,
@@ -41,6 +41,7 @@ const KINDS: [u16; 16] = [
     MUTED,
     ACCEPTED,
     REQUEST,
+    VERIFIED,
 ];
 
 /// An item of the store in an archive.
@@ -84,7 +85,8 @@ pub(crate) fn each_archived<E: From<EngineError>>(
         after = last.number;
         for received in page {
             let (number, id) = (received.number, received.id.clone());
-            if let Some(value) = encode(received, &id) {
+            let unread = Unread::of(transaction, received)?;
+            if let Some(value) = unread.and_then(|unread| encode(&unread, &id)) {
                 work(ArchivedItem::Unread { number, value: &value })?;
             }
         }
@@ -115,15 +117,15 @@ pub(crate) fn each_archived<E: From<EngineError>>(
     Ok(())
 }
 
-fn encode(received: Received, id: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    let Unread { conversation, writer, plaintext, .. } = Unread::of(received)?;
+fn encode(unread: &Unread, id: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let Unread { conversation, writer, plaintext, .. } = unread;
     let mut value = Zeroizing::new(Vec::with_capacity(140 + plaintext.len()));
-    value.extend_from_slice(&address_bytes(&writer));
+    value.extend_from_slice(&address_bytes(writer));
     value.push(conversation.tag());
     value.extend_from_slice(conversation.as_bytes());
     value.push(u8::try_from(id.len()).ok()?);
     value.extend_from_slice(id);
-    value.extend_from_slice(&plaintext);
+    value.extend_from_slice(plaintext);
     Some(value)
 }
 
@@ -172,6 +174,9 @@ pub(crate) fn restore_archived(
             let (writer, conversation, id, plaintext) =
                 decode(value).ok_or(EngineError::Damaged("unread text"))?;
             let plaintext = Zeroizing::new(plaintext.to_vec());
+            if let Conversation::Group(team) = &conversation {
+                transaction.put_record(GROUP, team.as_bytes(), &conversation.name())?;
+            }
             transaction.deliver(&conversation.id(), id, writer, plaintext).map(|_| ())
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{Engine, EngineError};
 
-use super::blocked_person::{BlockedPerson, MAX_OPENED};
+use super::blocked_person::BlockedPerson;
 use super::records::{self, ACCEPTED, BLOCKED, MUTED};
 use super::request;
 
@@ -25,9 +25,8 @@ pub fn block(engine: &mut Engine, person: &PublicKey) -> Result<u64, EngineError
     })
 }
 
-/// Unblocks a person. Texts that were dropped do not come back by this. If some were dropped
-/// unopened, the next text to the person begins new sessions. Returns the number of dropped texts,
-/// or `None` if the person was not blocked.
+/// Unblocks a person. Texts that were dropped do not come back by this. Returns the number of
+/// dropped texts, or `None` if the person was not blocked.
 ///
 /// # Errors
 /// Returns [`EngineError`] if the store fails.
@@ -35,11 +34,6 @@ pub fn unblock(engine: &mut Engine, person: &PublicKey) -> Result<Option<u64>, E
     engine.transaction(|transaction| {
         let blocked = BlockedPerson::of(transaction, person)?;
         transaction.remove_record(BLOCKED, person.as_bytes())?;
-        if blocked.is_some_and(|it| it.dropped > MAX_OPENED) {
-            for device in transaction.devices(person)? {
-                transaction.reset_session(device)?;
-            }
-        }
         Ok(blocked.map(|it| it.dropped))
     })
 }

@@ -7,10 +7,6 @@ use endseal_session::EngineError;
 
 use super::records::{self, BLOCKED, Transaction};
 
-/// Texts of a blocked person that are opened and dropped. Further frames of this person are dropped
-/// unopened, so that a blocked person cannot fill the store with notes of received messages.
-pub(super) const MAX_OPENED: u64 = 1_000;
-
 /// A blocked person, and the texts that were dropped since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockedPerson {

@@ -5,6 +5,7 @@ use endseal_keyring::PersonRecord;
 use endseal_keyring::device::Address;
 use endseal_session::EngineError;
 
+use super::conversation::Conversation;
 use super::receipt::TextReceipt;
 use super::records::{CONFIRMED, PERSON, Transaction};
 use super::runs::Runs;
@@ -20,10 +21,10 @@ pub(super) fn take(
     from: &Address,
     receipts: &[TextReceipt],
 ) -> Result<(), EngineError> {
-    let mut is_device = None;
+    let (mut is_device, of) = (None, Conversation::Person(from.identity));
     for TextReceipt { series, runs } in receipts {
-        let last = TextId::last_in_series(transaction, &from.identity, series)?;
-        let present = TextId::last(transaction, &from.identity)?;
+        let last = TextId::last_in_series(transaction, &of, series)?;
+        let present = TextId::last(transaction, &of)?;
         let is_present = present.is_some_and(|it| it.series == *series);
         // Of a series that ended when the state had gone back in time, more numbers have arrived
         // than this state gave.
@@ -44,7 +45,7 @@ pub(super) fn take(
         }
         let mut confirmed = confirmed(transaction, &from.identity, series)?;
         if confirmed.add_all(&runs, MAX_RUNS) {
-            let name = series_name(&from.identity, series);
+            let name = series_name(&of, series);
             transaction.put_record(CONFIRMED, &name, &confirmed.to_bytes())?;
         }
     }
@@ -60,12 +61,13 @@ pub(super) fn settle(
 ) -> Result<(), EngineError> {
     let Some(TextId { series, number }) = TextId::read(id) else { return Ok(()) };
     // Numbers of others' series are not counted.
-    if TextId::last_in_series(transaction, person, &series)?.is_none() {
+    let of = Conversation::Person(*person);
+    if TextId::last_in_series(transaction, &of, &series)?.is_none() {
         return Ok(());
     }
     let mut confirmed = confirmed(transaction, person, &series)?;
     if confirmed.add(number, number, MAX_RUNS) {
-        let name = series_name(person, &series);
+        let name = series_name(&of, &series);
         transaction.put_record(CONFIRMED, &name, &confirmed.to_bytes())?;
     }
     Ok(())
@@ -78,7 +80,7 @@ pub(super) fn confirmed(
     identity: &PublicKey,
     series: &[u8; SERIES_LEN],
 ) -> Result<Runs, EngineError> {
-    match transaction.record(CONFIRMED, &series_name(identity, series))? {
+    match transaction.record(CONFIRMED, &series_name(&Conversation::Person(*identity), series))? {
         Some(value) => Runs::read(&value).ok_or(EngineError::Damaged("confirmation")),
         None => Ok(Runs::default()),
     }

@@ -42,7 +42,19 @@ impl Conversation {
         }
     }
 
-    /// Returns the engine's id of the conversation.
+    /// Encodes the name of the conversation in records: tag (1) || [`Self::as_bytes`].
+    pub(super) fn name(&self) -> Vec<u8> {
+        [&[self.tag()], self.as_bytes()].concat()
+    }
+
+    /// Decodes the bytes of [`Self::name`].
+    pub(super) fn in_name(name: &[u8]) -> Option<Self> {
+        let (tag, bytes) = name.split_first()?;
+        Self::read(bytes).filter(|it| it.tag() == *tag)
+    }
+
+    /// Returns the engine's id of texts that did not come in a group of the hub: those of an
+    /// archive, and of accepted requests.
     pub(super) fn id(&self) -> ConversationId {
         match self {
             Self::Person(identity) => ConversationId::Person(*identity),

@@ -1,17 +1,16 @@
 //! Directory of the hub: the devices of persons, which the persons' roots sign.
 
-use endseal_codec::hub::{Answer, By, Code, Person, Request, Take};
+use endseal_codec::hub::{By, Person};
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::node::HubFault;
 use endseal_keyring::PersonRecord;
-use endseal_keyring::device::{Address, Certificate, PrekeyBundle};
+use endseal_keyring::device::{Address, Certificate};
 use endseal_session::{Engine, EngineError};
 
+use super::address_bytes::{address, address_bytes};
 use super::device_change;
-use super::error::{HubError, SyncError};
+use super::error::SyncError;
 use super::hub::HubClient;
-use super::payload::{address, address_bytes};
 use super::records::{PEER, PERSON, Transaction};
 use super::resend::resend_to;
 use super::shared_engine::SharedEngine;
@@ -58,24 +57,23 @@ pub(super) async fn find_many(
     Ok(found)
 }
 
-/// Asks the hub for the owners of devices. The results are in the order of `peers`; `None` for
-/// devices that the hub does not know.
-pub(super) async fn persons_of(
+/// Asks the hub for the persons of devices, and stores their records as [`find`] does.
+pub(super) async fn find_devices(
     hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
     peers: &[PeerId],
-) -> Result<Vec<Option<PublicKey>>, SyncError> {
-    let mut persons = Vec::with_capacity(peers.len());
-    for peers in peers.chunks(AT_ONCE) {
-        let found = hub.find(peers.iter().map(|peer| By::Peer(*peer.as_bytes()))).await?;
-        for (peer, person) in peers.iter().zip(found) {
-            let certificates = person.map(|it| it.certificates).unwrap_or_default();
-            let certificates =
-                certificates.iter().filter_map(|it| Certificate::from_bytes(it).ok());
-            let mut of_peer = certificates.filter(|it| it.keys().peer_id == *peer);
-            persons.push(of_peer.next().map(|it| it.address().identity));
+) -> Result<(), SyncError> {
+    if peers.is_empty() {
+        return Ok(());
+    }
+    let found = hub.find(peers.iter().map(|peer| By::Peer(*peer.as_bytes()))).await?;
+    for person in found.into_iter().flatten() {
+        let record = PersonRecord::parse(&person.person).ok();
+        if let Some(identity) = record.map(|record| *record.identity().ed25519()) {
+            take_in(engine, &identity, &person)?;
         }
     }
-    Ok(persons)
+    Ok(())
 }
 
 /// Stores the record of this person, so that an older one from the hub is refused.
@@ -125,15 +123,7 @@ fn take_in(
         if known.as_ref().is_some_and(|it| record.supersedes(it).is_err() && !is_own_fork(it)) {
             return Ok(Found::Refused);
         }
-        engine.transaction(|transaction| {
-            if let Some(known) = &known {
-                device_change::note(transaction, known, &record)?;
-                if *identity != own {
-                    resend_to(transaction, &own, identity)?;
-                }
-            }
-            transaction.put_record(PERSON, name, record.as_bytes())
-        })?;
+        engine.transaction(|transaction| put_record(transaction, &own, known.as_ref(), &record))?;
     }
     let mut devices = Vec::new();
     for bytes in &person.certificates {
@@ -154,6 +144,39 @@ fn take_in(
     }
     engine.transaction(|transaction| note_peers(transaction, &devices))?;
     Ok(Found::Person(record, devices))
+}
+
+fn put_record(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+    known: Option<&PersonRecord>,
+    record: &PersonRecord,
+) -> Result<(), EngineError> {
+    let identity = record.identity().ed25519();
+    if let Some(known) = known {
+        device_change::note(transaction, known, record)?;
+        if identity != own {
+            resend_to(transaction, own, identity)?;
+        }
+    }
+    transaction.put_record(PERSON, identity.as_bytes(), record.as_bytes())
+}
+
+/// Stores a record that came in a conversation, if it supersedes the known one. `own` is this
+/// identity, whose record comes from the hub alone.
+pub(super) fn note_record(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+    record: &PersonRecord,
+) -> Result<(), EngineError> {
+    let identity = record.identity().ed25519();
+    let known = transaction.record(PERSON, identity.as_bytes())?;
+    let known = known.and_then(|known| PersonRecord::parse(&known).ok());
+    let is_later = known.as_ref().is_none_or(|known| record.supersedes(known).is_ok());
+    if identity == own || !is_later {
+        return Ok(());
+    }
+    put_record(transaction, own, known.as_ref(), record)
 }
 
 /// Stores the addresses of devices, for [`device_of`].
@@ -182,23 +205,4 @@ pub(super) fn device_of(
     let Some(value) = transaction.record(PEER, peer.as_bytes())? else { return Ok(None) };
     let address = value.as_slice().try_into().ok().and_then(address);
     address.map(Some).ok_or(EngineError::Damaged("peer"))
-}
-
-/// Takes a prekey bundle of a device from the hub. Returns `None` if the hub has none, or if the
-/// bundle belongs to another device.
-pub(super) async fn take(
-    hub: &HubClient<'_>,
-    device: &Certificate,
-) -> Result<Option<PrekeyBundle>, SyncError> {
-    let peer: &PeerId = &device.keys().peer_id;
-    let bundle = match hub.ask(Request::Take(Take { peer: *peer.as_bytes() })).await {
-        Ok(Answer::Prekey(prekey)) => prekey.prekey,
-        Ok(_) => return Err(HubFault::Unexpected.into()),
-        Err(HubError::Refused(Code::NONE)) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    Ok(PrekeyBundle::from_bytes(&bundle).ok().filter(|bundle| {
-        let of = bundle.certificate();
-        of.address() == device.address() && of.keys().peer_id == *peer
-    }))
 }

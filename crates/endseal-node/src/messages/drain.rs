@@ -2,41 +2,32 @@
 //! "Receiving").
 
 use core::time::Duration;
-use std::collections::{HashMap, HashSet};
 use std::thread;
 
 use bytes::Bytes;
 use endseal_codec::frame::StoredFrame;
 use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, GapReason, Request, Subscribe};
-use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::{Arrival, HubFault, Subscription};
-use endseal_delivery::{Credit, MessageId, SlotLen};
-use endseal_keyring::device::Address;
-use endseal_session::{BatchOptions, Engine, EngineError, Envelope, Outcome};
+use endseal_delivery::{Credit, MessageId};
+use endseal_session::{BatchOptions, Engine, EngineError, Envelope, Failure, Outcome};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::archive_part::ArchivePart;
-use super::arrived_letter::{ArrivedLetter, Verdict, open};
-use super::blocked_person::{self, BlockedPerson, MAX_OPENED};
+use super::arrivals;
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
-use super::known_persons::KnownPersons;
-use super::letter::Letter;
-use super::letter_inbox::keep;
-use super::letter_keys::LetterKeys;
 use super::link::linked_by;
 use super::membership::replace_prekeys;
-use super::parked_letter::Parked;
-use super::payload::{ADDRESS_LEN, Payload};
+use super::node_files::NodeFiles;
+use super::payload::{HubGroupId, Payload, PayloadKind};
 use super::problem::{self, ProblemClass};
 use super::records::{self, ACKNOWLEDGED, QUEUE, Transaction};
 use super::report::{Lost, SyncReport};
-use super::request::release_known;
 use super::shared_engine::SharedEngine;
-use super::unconfirmed::{self, Noted};
-use crate::home::Home;
+use super::unfollowed::{Unopened, note_unopened};
+use super::welcomes::{Welcome, compare_joined, join, note_passed};
 
 /// Limit on the frames of a transaction.
 const BATCH_FRAMES: usize = 5_000;
@@ -52,8 +43,6 @@ const LINGER: Duration = Duration::from_millis(200);
 const PROMPT: Duration = Duration::from_secs(1);
 /// Limit on the gaps that a hub may report in a subscription.
 const MAX_GAPS: usize = 64;
-/// Valid lengths of a slot in bytes.
-const SLOT_LENS: [usize; 2] = [SlotLen::Classical.bytes(), SlotLen::Hybrid.bytes()];
 /// Limit on the threads that decrypt.
 const MAX_THREADS: usize = 8;
 
@@ -61,13 +50,12 @@ const MAX_THREADS: usize = 8;
 pub(super) struct Mailbox<'m, 'e> {
     hub: &'m HubClient<'m>,
     engine: &'m SharedEngine<'e>,
-    keys: &'m LetterKeys<'m>,
+    files: &'m NodeFiles<'m>,
     exchange: HubExchange,
     subscription: Subscription,
     backlog: Backlog,
     /// Deadline for opening the backlog; `None` while it is empty.
     due: Option<Instant>,
-    parked: Parked,
     /// Number of gaps that the hub has reported.
     gaps: usize,
     /// Credit of delivered frames, which is not yet returned to the hub.
@@ -75,16 +63,20 @@ pub(super) struct Mailbox<'m, 'e> {
 }
 
 impl<'m, 'e> Mailbox<'m, 'e> {
-    /// Opens the parked letters that can be opened now, and then subscribes.
+    /// Settles the inbox, and then subscribes.
     pub(super) async fn subscribe(
         hub: &'m HubClient<'m>,
         engine: &'m SharedEngine<'e>,
-        keys: &'m LetterKeys<'m>,
+        files: &'m NodeFiles<'m>,
         report: &mut SyncReport,
     ) -> Result<Self, SyncError> {
-        let (mut parked, waiting) = Parked::load(hub, engine).await?;
-        open_waiting((hub, engine, keys), &waiting, &mut parked, report).await?;
-        let cursor = engine.transaction(|transaction| transaction.cursor(QUEUE))?;
+        compare_joined(hub, engine, files, report).await?;
+        let own = engine.address().identity;
+        let (cursor, linked_by) = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            report.add_noted(arrivals::settle(transaction, &own, files)?);
+            Ok::<_, EngineError>((transaction.cursor(QUEUE)?, linked_by(transaction)?))
+        })?;
+        engine.note_arrivals();
         let after = match cursor {
             Some(bytes) => records::number(&bytes).ok_or(EngineError::Damaged("cursor"))?,
             None => 0,
@@ -93,31 +85,9 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         let Credit { frames, bytes } = CREDIT;
         exchange.send(Request::Subscribe(Subscribe { after, frames, bytes })).await?;
         let subscription = Subscription::new(after, CREDIT);
-        let linked_by = engine.transaction(|transaction| linked_by(transaction))?;
         let (backlog, due_credit) = (Backlog::new(linked_by), Credit { frames: 0, bytes: 0 });
         let (due, gaps) = (None, 0);
-        Ok(Self {
-            hub,
-            engine,
-            keys,
-            exchange,
-            subscription,
-            backlog,
-            due,
-            parked,
-            gaps,
-            due_credit,
-        })
-    }
-
-    /// Opens the parked letters that can be opened now.
-    pub(super) async fn open_waiting(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
-        if !self.parked.has_letters() {
-            return Ok(());
-        }
-        let waiting = self.parked.all(self.engine)?;
-        let with = (self.hub, self.engine, self.keys);
-        open_waiting(with, &waiting, &mut self.parked, report).await
+        Ok(Self { hub, engine, files, exchange, subscription, backlog, due, gaps, due_credit })
     }
 
     /// Receives until nothing is left. Notifies `opened` after each batch except the last.
@@ -154,21 +124,17 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         self.exchange.finish().await
     }
 
-    /// Waits for a frame and receives a batch. There is no time limit, except that it returns at
-    /// `retry` if letters wait for their rosters.
+    /// Waits for a frame without a time limit, and receives a batch. At `retry` it settles the
+    /// inbox and returns: a person may be a contact now.
     pub(super) async fn wait(
         &mut self,
         retry: Instant,
         report: &mut SyncReport,
     ) -> Result<(), SyncError> {
         self.pay().await?;
-        let mut next = if self.parked.has_letters() {
-            match timeout_at(retry, self.exchange.wait()).await {
-                Ok(next) => next,
-                Err(_) => return Ok(()),
-            }
-        } else {
-            self.exchange.wait().await
+        let mut next = match timeout_at(retry, self.exchange.wait()).await {
+            Ok(next) => next,
+            Err(_) => return self.settle(report),
         };
         loop {
             match next {
@@ -186,6 +152,16 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         self.deliver(report).await
     }
 
+    fn settle(&self, report: &mut SyncReport) -> Result<(), SyncError> {
+        let own = self.engine.address().identity;
+        let noted = self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            arrivals::settle(transaction, &own, self.files)
+        })?;
+        report.add_noted(noted);
+        self.engine.note_arrivals();
+        Ok(())
+    }
+
     /// Processes an answer of the hub.
     async fn arrived(
         &mut self,
@@ -193,8 +169,8 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         report: &mut SyncReport,
     ) -> Result<Step, SyncError> {
         match self.subscription.answer(payload)? {
-            Arrival::Frame { position, frame, id, slot } => {
-                self.backlog.add(position, id, &frame, slot, payload);
+            Arrival::Frame { position, frame, id, .. } => {
+                self.backlog.add(position, id, &frame, payload);
             }
             Arrival::Damaged { position } => self.backlog.add_damaged(position, payload),
             Arrival::Gap(gap) => {
@@ -236,20 +212,28 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         }
     }
 
-    /// Opens the frames of the backlog and acknowledges them.
+    /// Opens the frames of the backlog and acknowledges them. The last transaction stores the
+    /// problems and the new position. After that, all of them may be acknowledged. A process that
+    /// is killed before it opens the frames again: delivered messages are recognised, and the
+    /// others fail again.
     async fn deliver(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
         let Some(position) = self.backlog.position else { return Ok(()) };
         let Credit { frames, bytes } = self.backlog.credit();
         self.due_credit.frames += frames;
         self.due_credit.bytes += bytes;
-        let mut letters = self.parked.before(self.engine, &self.backlog.letters)?;
-        letters.append(&mut self.backlog.letters);
-        let verdicts = open(self.hub, self.engine, self.keys, &letters).await?;
-        self.parked.meet_waiting(self.hub, &letters, &verdicts).await?;
-        let (backlog, parked) = (&mut self.backlog, &mut self.parked);
-        let home = self.keys.home();
-        self.engine
-            .with(|engine| backlog.deliver(engine, home, (&letters, verdicts), parked, report))?;
+        let Self { hub, engine, files, backlog, .. } = self;
+        let mut unopened = Vec::new();
+        for run in core::mem::take(&mut backlog.runs) {
+            engine.with(|engine| join(engine, &run.welcomes, report))?;
+            let opened = engine.with(|engine| backlog.open(engine, &run.messages, report));
+            unopened.extend(opened?);
+        }
+        // What came is kept also if the line breaks now.
+        let compared = compare_joined(hub, engine, files, report).await;
+        let noted = note_unopened(hub, engine, files, &unopened).await;
+        engine.with(|engine| backlog.finish(engine, files, report))?;
+        compared?;
+        noted?;
         self.due = None;
         self.engine.note_arrivals();
         let acknowledge = Request::Acknowledge(Acknowledge { position });
@@ -268,26 +252,6 @@ impl<'m, 'e> Mailbox<'m, 'e> {
     }
 }
 
-/// Opens parked letters, and stores the results.
-async fn open_waiting(
-    (hub, engine, keys): (&HubClient<'_>, &SharedEngine<'_>, &LetterKeys<'_>),
-    waiting: &[ArrivedLetter],
-    parked: &mut Parked,
-    report: &mut SyncReport,
-) -> Result<(), SyncError> {
-    let verdicts = open(hub, engine, keys, waiting).await?;
-    let own = engine.address().identity;
-    let known = KnownPersons::new(keys.home());
-    engine.transaction(|transaction| {
-        release_known(transaction, &known)?;
-        report.add_noted(unconfirmed::note(transaction, &own, &known)?);
-        keep(transaction, waiting, verdicts, parked, report)?;
-        problem::forget_old(transaction)
-    })?;
-    engine.note_arrivals();
-    Ok(())
-}
-
 /// State of the backlog after an answer of the hub.
 enum Step {
     /// The backlog may wait for more frames.
@@ -298,30 +262,33 @@ enum Step {
     CaughtUp,
 }
 
+/// Welcomes, and the messages that follow them until the next welcome.
+#[derive(Default)]
+struct Run {
+    welcomes: Vec<Welcome>,
+    messages: Vec<Arrived>,
+}
+
 /// Frames that are opened together.
 struct Backlog {
-    frames: Vec<Arrived>,
-    letters: Vec<ArrivedLetter>,
+    runs: Vec<Run>,
+    frames: usize,
     /// Length of all frames in bytes.
     len: usize,
     problems: Vec<Problem>,
     /// Position in the mailbox up to which everything is done when this backlog is delivered.
     position: Option<u64>,
-    /// Cache of decoded addresses: decoding costs more than the rest of a frame.
-    addresses: HashMap<[u8; ADDRESS_LEN], Option<Address>>,
     /// Device that has linked this one. This one has taken its archive.
     linked_by: Option<PeerId>,
-    /// Frames with parts of that archive.
-    parts: usize,
 }
 
-/// A ciphertext with the sender and the position that the hub states.
+/// A message of a group with the sender and the position that the hub states.
 struct Arrived {
     id: MessageId,
     peer: PeerId,
-    from: Address,
+    group: HubGroupId,
     position: u64,
-    ciphertext: Bytes,
+    body: Bytes,
 }
 
 struct Problem {
@@ -332,129 +299,114 @@ struct Problem {
 
 impl Backlog {
     fn new(linked_by: Option<PeerId>) -> Self {
-        Self {
-            frames: Vec::new(),
-            letters: Vec::new(),
-            len: 0,
-            problems: Vec::new(),
-            position: None,
-            addresses: HashMap::new(),
-            linked_by,
-            parts: 0,
-        }
+        let (runs, problems) = (Vec::new(), Vec::new());
+        Self { runs, frames: 0, len: 0, problems, position: None, linked_by }
     }
 
     /// Adds a frame, which is a part of `payload`.
-    fn add(
-        &mut self,
-        position: u64,
-        id: MessageId,
-        frame: &StoredFrame<'_>,
-        slot: &[u8],
-        payload: &Bytes,
-    ) {
+    fn add(&mut self, position: u64, id: MessageId, frame: &StoredFrame<'_>, payload: &Bytes) {
         self.len += payload.len();
+        self.frames += 1;
         self.position = Some(position);
         let peer = PeerId::from_bytes(&frame.stamp().sender);
         if ArchivePart::read(frame.payload()).is_some() {
-            match self.linked_by == Some(peer) {
-                true => self.parts += 1,
-                false => {
-                    let class = ProblemClass::ARCHIVE;
-                    self.problems.push(Problem { class, peer, position });
-                }
+            if self.linked_by != Some(peer) {
+                let class = ProblemClass::ARCHIVE;
+                self.problems.push(Problem { class, peer, position });
             }
             return;
         }
-        if let Some(Letter { head, .. }) = Letter::read(frame.payload())
-            && SLOT_LENS.contains(&slot.len())
-        {
-            let (slot, payload) = (payload.slice_ref(slot), payload.slice_ref(frame.payload()));
-            self.letters.push(ArrivedLetter { peer, position, head, slot, payload, parked: None });
+        let Some(Payload { kind, group, body }) = Payload::read(frame.payload()) else {
+            self.problems.push(Problem { class: ProblemClass::FRAME, peer, position });
             return;
+        };
+        let (group, body) = (*group, payload.slice_ref(body));
+        let ends_run = self.runs.last().is_none_or(|run| !run.messages.is_empty());
+        if kind == PayloadKind::Welcome && ends_run || self.runs.is_empty() {
+            self.runs.push(Run::default());
         }
-        match self.ciphertext(frame) {
-            Some((from, ciphertext)) => {
-                let ciphertext = payload.slice_ref(ciphertext);
-                self.frames.push(Arrived { id, peer, from, position, ciphertext });
+        let Some(run) = self.runs.last_mut() else { return };
+        match kind {
+            PayloadKind::Welcome => run.welcomes.push(Welcome { peer, position, body }),
+            PayloadKind::Message => {
+                run.messages.push(Arrived { id, peer, group, position, body });
             }
-            None => self.problems.push(Problem { class: ProblemClass::FRAME, peer, position }),
         }
     }
 
     /// Adds bytes that are not a frame because they were damaged at the hub.
     fn add_damaged(&mut self, position: u64, payload: &Bytes) {
         self.len += payload.len();
+        self.frames += 1;
         self.position = Some(position);
         let peer = PeerId::from_bytes(&[0; PeerId::LEN]);
         self.problems.push(Problem { class: ProblemClass::FRAME, peer, position });
     }
 
-    fn ciphertext<'a>(&mut self, frame: &StoredFrame<'a>) -> Option<(Address, &'a [u8])> {
-        let payload = Payload::read(frame.payload())?;
-        let from = self.addresses.entry(*payload.context).or_insert_with(|| payload.sender());
-        Some(((*from)?, payload.ciphertext))
-    }
-
     fn is_full(&self) -> bool {
-        self.count() >= BATCH_FRAMES || self.len >= BATCH_BYTES
+        self.frames >= BATCH_FRAMES || self.len >= BATCH_BYTES
     }
 
-    fn count(&self) -> usize {
-        self.frames.len() + self.letters.len() + self.problems.len() + self.parts
-    }
-
+    /// Credit that the frames have used.
     fn credit(&self) -> Credit {
-        Credit { frames: self.count() as u64, bytes: self.len as u64 }
+        Credit { frames: self.frames as u64, bytes: self.len as u64 }
     }
 
-    /// Opens the messages of sessions in one transaction. A second transaction delivers the letters
-    /// to the inbox, and stores the problems and the new position. After that, all of them may be
-    /// acknowledged. A process that is killed between the two opens the frames again: delivered
-    /// messages are recognised, and the others fail again.
-    fn deliver(
+    /// Opens messages in one transaction. Returns those that were not opened.
+    fn open(
         &mut self,
         engine: &mut Engine,
-        home: &Home,
-        (letters, verdicts): (&[ArrivedLetter], Vec<Verdict>),
-        parked: &mut Parked,
+        messages: &[Arrived],
         report: &mut SyncReport,
-    ) -> Result<(), SyncError> {
-        let known = KnownPersons::new(home);
-        let blocked = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-            // Texts of an accepted request come before those that arrive now.
-            release_known(transaction, &known)?;
-            self.drop_unopened(transaction, report)
-        })?;
-        let envelopes: Vec<_> = self
-            .frames
+    ) -> Result<Vec<Unopened>, SyncError> {
+        let envelopes: Vec<_> = messages
             .iter()
-            .map(|it| Envelope::from_device(it.id.as_bytes(), it.from, &it.ciphertext))
+            .map(|it| Envelope::from_group(it.id.as_bytes(), &it.group, &it.body))
             .collect();
         let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         let options = BatchOptions::whole().threads(threads);
         let opened = engine.decrypt_batch(&envelopes, &options).map_err(|error| error.cause)?;
-        for (outcome, arrived) in opened.outcomes.iter().zip(&self.frames) {
+        let mut unopened = Vec::new();
+        for (outcome, arrived) in opened.outcomes.iter().zip(messages) {
             match outcome {
                 Outcome::Delivered(_) => report.received += 1,
-                // A blocked person causes no notice of a problem.
-                Outcome::Parked(_) | Outcome::Buffered(_) | Outcome::Failed(_)
-                    if blocked.contains(&arrived.from.identity) => {}
-                Outcome::Parked(_) | Outcome::Buffered(_) => report.parked += 1,
-                Outcome::Failed(failure) => self.problems.push(Problem {
-                    class: failure.code(),
-                    peer: arrived.peer,
-                    position: arrived.position,
-                }),
+                Outcome::Parked(failure) => {
+                    report.parked += 1;
+                    let Arrived { peer, group, .. } = *arrived;
+                    unopened.push(Unopened { peer, group, failure: *failure });
+                }
+                Outcome::Buffered(_) => report.parked += 1,
+                // A note or commit of another member for the epoch that this device ended; or a
+                // repetition.
+                Outcome::Failed(Failure::Own) => {}
+                Outcome::Failed(failure) => {
+                    let Arrived { peer, group, .. } = *arrived;
+                    unopened.push(Unopened { peer, group, failure: *failure });
+                    self.problems.push(Problem {
+                        class: failure.code(),
+                        peer: arrived.peer,
+                        position: arrived.position,
+                    });
+                }
                 _ => {}
             }
         }
         report.received += opened.released.iter().filter(|it| it.outcome.is_kept()).count() as u64;
+        Ok(unopened)
+    }
+
+    /// Notes the messages that were delivered, and stores the problems and the position.
+    fn finish(
+        &mut self,
+        engine: &mut Engine,
+        files: &NodeFiles<'_>,
+        report: &mut SyncReport,
+    ) -> Result<(), SyncError> {
         report.problems += self.problems.len() as u64;
         let own = engine.address().identity;
         engine.transaction(|transaction| {
-            report.add_noted(unconfirmed::note(transaction, &own, &known)?);
-            keep(transaction, letters, verdicts, parked, report)?;
+            report.add_noted(arrivals::settle(transaction, &own, files)?);
+            note_passed(transaction)?;
             for Problem { class, peer, position } in &self.problems {
                 problem::note(transaction, class, peer, *position)?;
             }
@@ -466,34 +418,8 @@ impl Backlog {
             }
             transaction.set_cursor(QUEUE, &position.to_le_bytes())
         })?;
-        (self.frames, self.len, self.position, self.parts) = (Vec::new(), 0, None, 0);
+        (self.frames, self.len, self.position) = (0, 0, None);
         self.problems.clear();
-        self.addresses.clear();
         Ok(())
-    }
-
-    /// Drops frames of blocked persons of whom enough texts were opened. The address in a frame is
-    /// not authenticated, but a frame with a wrong one cannot be opened either. Returns the blocked
-    /// persons.
-    fn drop_unopened(
-        &mut self,
-        transaction: &Transaction<'_, '_>,
-        report: &mut SyncReport,
-    ) -> Result<HashSet<PublicKey>, EngineError> {
-        let blocked = BlockedPerson::all(transaction)?;
-        let mut dropped = HashMap::<_, u64>::new();
-        self.frames.retain(|frame| {
-            let person = frame.from.identity;
-            let is_opened = blocked.get(&person).is_none_or(|it| it.dropped < MAX_OPENED);
-            if !is_opened {
-                *dropped.entry(person).or_default() += 1;
-            }
-            is_opened
-        });
-        for (person, texts) in &dropped {
-            blocked_person::count_dropped(transaction, person, *texts)?;
-        }
-        report.add_noted(Noted { blocked: dropped, ..Noted::default() });
-        Ok(blocked.into_keys().collect())
     }
 }

@@ -155,8 +155,6 @@ pub enum SayError {
     TooLong(u64),
     /// The text with this number, counted from 1, is not UTF-8.
     NotUtf8(u64),
-    /// The receiver is this identity itself.
-    Own,
     /// The receiver is a blocked person.
     Blocked,
     /// No roster of the group is known.
@@ -177,9 +175,8 @@ impl fmt::Display for SayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(_) => f.write_str("cannot read the texts"),
-            Self::TooLong(number) => write!(f, "text {number} is longer than 1,000,000 bytes"),
+            Self::TooLong(number) => write!(f, "text {number} is longer than 800,000 bytes"),
             Self::NotUtf8(number) => write!(f, "text {number} is not UTF-8"),
-            Self::Own => f.write_str("this is your own identity"),
             Self::Blocked => f.write_str("this person is blocked"),
             Self::Group => f.write_str("no roster of this group is here"),
             Self::Random(error) => error.fmt(f),
@@ -192,7 +189,7 @@ impl error::Error for SayError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Self::Input(error) => Some(error),
-            Self::TooLong(_) | Self::NotUtf8(_) | Self::Own | Self::Blocked | Self::Group => None,
+            Self::TooLong(_) | Self::NotUtf8(_) | Self::Blocked | Self::Group => None,
             Self::Random(error) => error.source(),
             Self::Engine(error) => error.source(),
         }

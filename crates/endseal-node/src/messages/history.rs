@@ -6,8 +6,8 @@ use endseal_keyring::device::Address;
 use endseal_keyring::roster::GroupId;
 use endseal_session::{Engine, EngineError};
 
+use super::address_bytes::{ADDRESS_LEN, address, address_bytes};
 use super::conversation::Conversation;
-use super::payload::{ADDRESS_LEN, address, address_bytes};
 use super::records::{HISTORY, Transaction};
 use super::text::Text;
 use super::text_delivery::TextDelivery;
@@ -20,14 +20,14 @@ pub struct HistoryRow {
     pub number: u64,
     /// True if the text was written on this device.
     pub is_sent: bool,
-    /// Device that wrote the text, authenticated by its session or signature.
+    /// Device that wrote the text, authenticated by its group.
     pub writer: Address,
     /// Time at which it was written here or marked as read, in milliseconds since 1970.
     pub time: u64,
     /// Encoded message. Decode it with [`Self::text`].
     pub plaintext: Zeroizing<Vec<u8>>,
     /// Delivery of a text that was written here. `None` if it is not known: for texts that arrived,
-    /// and for sent letters.
+    /// and for texts to teams.
     pub delivery: Option<TextDelivery>,
 }
 
@@ -37,7 +37,7 @@ impl HistoryRow {
     #[must_use]
     pub fn text(&self, own: &PublicKey, conversation: &Conversation) -> Option<Text<'_>> {
         match conversation {
-            Conversation::Person(other) if self.is_sent => {
+            Conversation::Person(other) if self.is_own(own) => {
                 Text::read(&self.plaintext, own, &Conversation::Person(*other))
             }
             Conversation::Person(other) => {
@@ -47,6 +47,12 @@ impl HistoryRow {
                 Text::read(&self.plaintext, &self.writer.identity, conversation)
             }
         }
+    }
+
+    /// Returns true if this person wrote the text, on this device or on another one.
+    #[must_use]
+    pub fn is_own(&self, own: &PublicKey) -> bool {
+        self.is_sent || self.writer.identity == *own
     }
 
     /// Makes a row whose delivery is not known.

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use endseal_codec::Codec as _;
-use endseal_codec::hub::{Answer, By, Code, Find, HubAnswer, HubRequest, Person, Request};
+use endseal_codec::hub::{Answer, By, Code, Find, HubAnswer, HubRequest, Person, Request, Take};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::limit::MAX_PAYLOAD;
 use endseal_delivery::node::HubFault;
@@ -18,12 +18,21 @@ use super::error::HubError;
 const REPETITIONS: u32 = 8;
 /// Limit on the wait that a hub may ask for.
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(60);
+/// Prekeys for which the hub is asked at the same time.
+const TAKEN_AT_ONCE: usize = 16;
 /// Interval of keep-alive packets, and so the time within which a node notices that its hub was
 /// killed and started again.
 const KEEP_ALIVE: Duration = Duration::from_millis(2_500);
 /// Time after which a node makes a new connection to a hub that it does not hear: four keep-alive
 /// packets, which a hub answers.
 const IDLE: Duration = Duration::from_secs(10);
+
+fn take(device: &PeerId) -> Request {
+    Request::Take(Take { peer: *device.as_bytes() })
+}
+
+/// Code of a refusal, and the mailboxes that it names.
+pub(super) type Refusal = (Code, Vec<PeerId>);
 
 /// Returns the limits that a connection to a hub must have.
 #[must_use]
@@ -84,6 +93,66 @@ impl<'c> HubClient<'c> {
                 answer => return answer,
             }
         }
+    }
+
+    /// [`Self::ask`] for a frame: a refusal is returned with the mailboxes that it names.
+    pub(super) async fn ask_with_mailboxes(
+        &self,
+        request: Request,
+    ) -> Result<Result<Answer, Refusal>, HubError> {
+        let mut repetitions = 0;
+        loop {
+            let mut exchange = self.open().await?;
+            exchange.send(request.clone()).await?;
+            let refused = match exchange.end().await?.next_answer().await? {
+                Answer::Refused(refused) => refused,
+                answer => return Ok(Ok(answer)),
+            };
+            match refused.code {
+                Code::RATE if repetitions < REPETITIONS => {
+                    repetitions += 1;
+                    time::sleep(Duration::from_millis(refused.wait).min(MAX_WAIT)).await;
+                }
+                Code::RATE => return Err(HubError::Wait(Duration::from_millis(refused.wait))),
+                code => {
+                    let mailboxes = refused.mailboxes.iter().map(PeerId::from_bytes).collect();
+                    return Ok(Err((code, mailboxes)));
+                }
+            }
+        }
+    }
+
+    /// Takes a prekey of each device, in one round trip. The results are in their order; `None` for
+    /// devices of which the hub has none.
+    pub(super) async fn take_many(
+        &self,
+        devices: &[PeerId],
+    ) -> Result<Vec<Option<Box<[u8]>>>, HubError> {
+        let mut taken = Vec::with_capacity(devices.len());
+        for devices in devices.chunks(TAKEN_AT_ONCE) {
+            let mut waiting = Vec::with_capacity(devices.len());
+            for device in devices {
+                let mut exchange = self.open().await?;
+                exchange.send(take(device)).await?;
+                waiting.push((device, exchange.end().await?));
+            }
+            for (device, mut answers) in waiting {
+                let answer = match answers.next().await {
+                    Err(HubError::Wait(wait)) => {
+                        time::sleep(wait.min(MAX_WAIT)).await;
+                        self.ask(take(device)).await
+                    }
+                    answer => answer,
+                };
+                taken.push(match answer {
+                    Ok(Answer::Prekey(prekey)) => Some(prekey.prekey),
+                    Ok(_) => return Err(HubFault::Unexpected.into()),
+                    Err(HubError::Refused(Code::NONE)) => None,
+                    Err(error) => return Err(error),
+                });
+            }
+        }
+        Ok(taken)
     }
 
     /// Asks for several persons in one round trip. The results are in their order; `None` for
@@ -148,11 +217,15 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    async fn next(&mut self) -> Result<Answer, HubError> {
+    async fn next_answer(&mut self) -> Result<Answer, HubError> {
         let frame = time::timeout(self.timeout, self.receiver.receive()).await;
         let frame = frame.map_err(|_| HubError::Stalled)??.ok_or(HubError::Ended)?;
         let answer = HubAnswer::decode(&frame.payload, payload_limits());
-        match answer.map_err(|_| HubFault::Answer)?.answer {
+        Ok(answer.map_err(|_| HubFault::Answer)?.answer)
+    }
+
+    async fn next(&mut self) -> Result<Answer, HubError> {
+        match self.next_answer().await? {
             Answer::Refused(refused) if refused.code == Code::RATE => {
                 Err(HubError::Wait(Duration::from_millis(refused.wait)))
             }

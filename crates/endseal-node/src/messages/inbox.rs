@@ -3,16 +3,16 @@
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::Address;
-use endseal_keyring::roster::GroupId;
-use endseal_session::{ConversationId, Engine, EngineError, Received};
+use endseal_session::{Engine, EngineError, Received, ReceivedKind};
 
+use super::arrivals;
 use super::conversation::Conversation;
 use super::history::HistoryRow;
-use super::letter::ID_LEN;
+use super::hub_groups::conversation_of;
 use super::receipt::TextReceipt;
-use super::records::{self, Transaction};
+use super::records::{self, HIDDEN_TEAM, Transaction};
+use super::replacement;
 use super::text::Text;
-use super::unconfirmed;
 
 /// Messages that are read in one transaction.
 const PAGE: usize = 256;
@@ -34,22 +34,26 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// Converts a received message. Returns `None` if it did not arrive over a hub, or if it is a
-    /// receipt, which the next sync removes.
-    pub(super) fn of(received: Received) -> Option<Self> {
-        let conversation = conversation(&received)?;
-        if matches!(conversation, Conversation::Person(_))
-            && TextReceipt::is_in(&received.plaintext)
-        {
-            return None;
-        }
+    /// Converts a received message. Returns `None` if it did not arrive over a hub, is no text, or
+    /// is a text of a hidden team.
+    pub(super) fn of(
+        transaction: &Transaction<'_, '_>,
+        received: Received,
+    ) -> Result<Option<Self>, EngineError> {
+        let conversation = conversation_of(transaction, &received.conversation)?;
+        let Some(conversation) = conversation else { return Ok(None) };
+        let is_text = received.kind == ReceivedKind::Text
+            && !TextReceipt::is_in(&received.plaintext)
+            && replacement::read(&received.plaintext).is_none();
+        let is_hidden = match &conversation {
+            Conversation::Group(team) => {
+                transaction.record(HIDDEN_TEAM, team.as_bytes())?.is_some()
+            }
+            Conversation::Person(_) => false,
+        };
         let Received { number, sender, plaintext, .. } = received;
-        Some(Self { number, conversation, writer: sender, plaintext })
-    }
-
-    /// Returns true if the message was processed: letters are when they arrive.
-    fn is_noted(&self, noted: u64) -> bool {
-        self.number <= noted || matches!(self.conversation, Conversation::Group(_))
+        let unread = Self { number, conversation, writer: sender, plaintext };
+        Ok((is_text && !is_hidden).then_some(unread))
     }
 
     /// Returns the identity of the person who wrote the message.
@@ -70,20 +74,14 @@ impl Unread {
     }
 }
 
-/// Returns true if the message arrived over a hub. The others are texts and changes of MLS groups.
-#[must_use]
-pub fn is_from_hub(received: &Received) -> bool {
-    conversation(received).is_some()
-}
-
-fn conversation(received: &Received) -> Option<Conversation> {
-    match &received.conversation {
-        ConversationId::Person(from) => Some(Conversation::Person(*from)),
-        ConversationId::Group(group) if received.id.len() == ID_LEN => {
-            Some(Conversation::Group(GroupId::from_bytes(group.as_slice().try_into().ok()?)))
-        }
-        _ => None,
-    }
+/// Returns true if the message arrived over a hub. The others are texts and changes of MLS groups
+/// that are carried in files.
+///
+/// # Errors
+/// Returns [`EngineError`] if the store fails.
+pub fn is_from_hub(engine: &mut Engine, received: &Received) -> Result<bool, EngineError> {
+    let of = engine.transaction(|it| conversation_of(it, &received.conversation))?;
+    Ok(of.is_some())
 }
 
 /// Returns a page of messages with numbers above `after`, and the number up to which the inbox was
@@ -102,12 +100,16 @@ pub(crate) fn unread_page(
     after: u64,
     limit: usize,
 ) -> Result<(Vec<Unread>, Option<u64>), EngineError> {
-    let noted = engine.transaction(|transaction| unconfirmed::noted(transaction))?;
-    let page = engine.inbox().page(after, limit)?;
-    let next = page.last().map(|last| last.number);
-    let mut found: Vec<_> = page.into_iter().filter_map(Unread::of).collect();
-    found.retain(|it| it.is_noted(noted));
-    Ok((found, next))
+    engine.transaction(|transaction| {
+        let noted = arrivals::noted(transaction)?;
+        let page = transaction.inbox(after, limit)?;
+        let next = page.last().map(|last| last.number);
+        let mut found = Vec::new();
+        for received in page.into_iter().filter(|it| it.number <= noted) {
+            found.extend(Unread::of(transaction, received)?);
+        }
+        Ok((found, next))
+    })
 }
 
 /// Moves messages that were shown to the user from the inbox to the history, in one transaction.
@@ -118,19 +120,19 @@ pub(crate) fn unread_page(
 pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError> {
     let time = records::now();
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        let noted = unconfirmed::noted(transaction)?;
+        let noted = arrivals::noted(transaction)?;
         for some in numbers.chunks(MARKED) {
             // Read all of them before the first is consumed, because reading makes the store write
             // out what was consumed.
             let mut read = Vec::new();
             for number in some {
                 let found = transaction.inbox(number.saturating_sub(1), 1)?;
-                read.extend(found.into_iter().filter(|it| it.number == *number));
+                for received in found.into_iter().filter(|it| it.number == *number) {
+                    read.extend(Unread::of(transaction, received)?);
+                }
             }
-            let read = read.into_iter().filter_map(Unread::of);
-            for Unread { number, conversation, writer, plaintext } in
-                read.filter(|it| it.is_noted(noted))
-            {
+            read.retain(|it| it.number <= noted);
+            for Unread { number, conversation, writer, plaintext } in read {
                 // Another command may have shown the same message.
                 if transaction.consume(number)? {
                     let number = records::next_number(transaction)?;

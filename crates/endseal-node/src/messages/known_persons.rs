@@ -6,6 +6,7 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::Contacts;
 use endseal_session::EngineError;
 
+use super::conversation::Conversation;
 use super::records::{ACCEPTED, Transaction};
 use super::text_id::TextId;
 use crate::home::Home;
@@ -31,7 +32,7 @@ impl<'h> KnownPersons<'h> {
         person: &PublicKey,
     ) -> Result<bool, EngineError> {
         if transaction.record(ACCEPTED, person.as_bytes())?.is_some()
-            || TextId::has_written_to(transaction, person)?
+            || TextId::has_written_in(transaction, &Conversation::Person(*person))?
         {
             return Ok(true);
         }

@@ -18,9 +18,10 @@ use super::archive_part::ArchivePart;
 use super::error::HubError;
 use super::hub::HubClient;
 use super::link_error::LinkError;
-use super::puts::put_receipts;
+use super::puts::put_others;
 use super::records::{LINKED, LINKING, Transaction};
 use super::report::SyncReport;
+use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
 use crate::frame_target::Target;
 
@@ -71,6 +72,7 @@ pub async fn send_archive(
     OsRandom.fill(&mut id).map_err(|_| EngineError::Random)?;
     let count = u32::try_from(len.div_ceil(PART as u64)).map_err(|_| LinkError::Full)?;
     let (mut buffer, mut report) = (vec![0; PART], SyncReport::default());
+    let state = SendState::default();
     let mut index = 0;
     while index < count {
         let mut posted = Vec::new();
@@ -81,12 +83,12 @@ pub async fn send_archive(
             let part = ArchivePart { id, index, count, bytes: &buffer[..part_len] }.to_bytes();
             posted.push(engine.transaction(|transaction: &mut Transaction<'_, '_>| {
                 let sequence = transaction.post(&own, part)?;
-                Target::receipt(to).put(transaction, sequence)?;
+                Target::archive(to).put(transaction, sequence)?;
                 Ok::<_, EngineError>(sequence)
             })?);
             index += 1;
         }
-        let put = put_receipts(hub, engine, HashSet::new(), &mut report).await;
+        let put = put_others(hub, engine, &state, HashSet::new(), &mut report).await;
         // What the hub did not take is not put later: a repetition makes another archive.
         let is_whole = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
             let mut is_whole = true;

@@ -1,25 +1,31 @@
 //! Registration of this device at a hub.
 
+use core::time::Duration;
+
 use endseal_codec::hub::{Answer, Publish, Register, Request, Welcome};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
-use endseal_keyring::device::PrekeyKind;
 use endseal_keyring::{Invitation, JoinToken, PersonRecord};
-use endseal_session::{Engine, EngineError};
+use endseal_session::group::Suite;
+use endseal_session::{Engine, EngineError, GroupChangeError};
 use serde::{Deserialize, Serialize};
 
 use super::directory;
 use super::error::{HubError, JoinError};
 use super::hub::HubClient;
 use super::known_note;
+use super::published::Published;
 use super::records::{self, ACKNOWLEDGED, DROPPED, HUB, PUBLISHED, Transaction};
 use super::shared_engine::SharedEngine;
 use super::unfinished;
 use crate::wire_text;
 
 const VERSION: u8 = 1;
-/// Number of one-time prekeys that the hub should hold.
-const PREKEYS: u32 = 100;
+/// Number of key packages for one use that the hub should hold.
+const PREKEYS: u32 = 20;
+/// Age in milliseconds at which the key packages at the hub are replaced: 28 days. They are valid
+/// for 84.
+const RENEWED: u64 = 28 * 24 * 60 * 60 * 1_000;
 
 /// Registration of this device at a hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,20 +197,28 @@ pub async fn publish_person(hub: &HubClient<'_>, person: &PersonRecord) -> Resul
     }
 }
 
-/// Publishes prekeys so that the hub has 100, if it has fewer than half.
+/// Publishes key packages so that the hub has 20, if it has fewer than half, or if those that are
+/// there were made long ago.
 pub(super) async fn publish_prekeys<E: From<EngineError> + From<HubError>>(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
     there: u32,
 ) -> Result<(), E> {
-    if there > PREKEYS / 2 && !engine.with(|it| it.prekeys_lost())? {
+    let is_old = engine.transaction(|transaction| {
+        let age = records::now().saturating_sub(Published::load(transaction)?.time);
+        Ok::<_, EngineError>(age > RENEWED)
+    })?;
+    if is_old || engine.with(|it| it.prekeys_lost())? {
+        return publish(hub, engine, PREKEYS, true).await;
+    }
+    if there > PREKEYS / 2 {
         return Ok(());
     }
     publish(hub, engine, PREKEYS.saturating_sub(there), false).await
 }
 
-/// Replaces the prekeys at the hub. This is needed when the hub was restored and may have handed
-/// them out already.
+/// Replaces the key packages at the hub. This is needed when the hub was restored and may have
+/// handed them out already.
 pub(super) async fn replace_prekeys<E: From<EngineError> + From<HubError>>(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -218,25 +232,34 @@ async fn publish<E: From<EngineError> + From<HubError>>(
     count: u32,
     replace: bool,
 ) -> Result<(), E> {
-    let count = usize::try_from(count).unwrap_or_default();
-    let bundles =
-        engine.transaction(|transaction| transaction.prekey_bundles(count, records::now()))?;
-    let (once, last): (Vec<_>, Vec<_>) =
-        bundles.iter().partition(|bundle| bundle.kind() == PrekeyKind::OneTime);
-    let publish = Publish {
-        prekeys: once.iter().map(|bundle| bundle.as_bytes()[..].into()).collect(),
-        last_resort: last.last().map_or(&[][..], |bundle| &bundle.as_bytes()[..]).into(),
-        replace,
-        ..Publish::default()
-    };
-    // Noted before: a process that is killed in between wastes prekeys, and gives none twice.
-    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        let published = records::counter(transaction, PUBLISHED)? + bundles.len() as u64;
-        transaction.put_record(PUBLISHED, &[], &published.to_le_bytes())?;
-        transaction.published(&bundles)
+    let now = records::now();
+    // Noted before: a process that is killed in between wastes key packages, and gives none twice.
+    let publish = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        let (suite, time) = (Suite::MlKem768X25519, Duration::from_millis(now));
+        let made = (0..count).map(|_| transaction.key_package(suite, time));
+        let prekeys = made.collect::<Result<Vec<_>, _>>().map_err(of_engine)?;
+        let last_resort = transaction.last_resort_key_package(suite, time).map_err(of_engine)?;
+        let known = Published::load(transaction)?;
+        let count = known.count + prekeys.len() as u64 + 1;
+        let time = if replace || known.time == 0 { now } else { known.time };
+        Published { count, time }.put(transaction)?;
+        transaction.published(&[])?;
+        Ok::<_, EngineError>(Publish {
+            prekeys: prekeys.into_iter().map(Vec::into_boxed_slice).collect(),
+            last_resort: last_resort.into(),
+            replace,
+            ..Publish::default()
+        })
     })?;
     match hub.ask(Request::Publish(publish)).await? {
         Answer::Welcome(_) => Ok(()),
         _ => Err(HubError::Fault(HubFault::Unexpected).into()),
+    }
+}
+
+fn of_engine(error: GroupChangeError) -> EngineError {
+    match error {
+        GroupChangeError::Engine(error) => error,
+        _ => EngineError::Random,
     }
 }

@@ -35,21 +35,17 @@ pub fn read_texts(mut input: Texts<impl Read>) -> Result<Vec<SecretText>, SayErr
     }
 }
 
-/// Stores texts for a person or a group, to be sent with the next [`sync`](super::sync). Either all
+/// Stores texts for a person, a team or oneself, to be sent with the next [`sync`](super::sync). Either all
 /// texts are stored when this returns, or none. Returns their number.
 ///
 /// # Errors
-/// Returns [`SayError`] if a text is too long, the receiver is this identity or a blocked person,
-/// or the store fails.
+/// Returns [`SayError`] if a text is too long, the receiver is a blocked person, or the store fails.
 pub fn say(
     engine: &mut Engine,
     to: &Conversation,
     texts: &[impl AsRef<str>],
 ) -> Result<u64, SayError> {
     let own = engine.address();
-    if *to == Conversation::Person(own.identity) {
-        return Err(SayError::Own);
-    }
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         if let Conversation::Person(person) = to
             && BlockedPerson::of(transaction, person)?.is_some()

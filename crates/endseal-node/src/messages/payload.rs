@@ -1,64 +1,62 @@
 //! Payloads of frames (docs/spec/node.md, "Frames").
 
 use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
-use endseal_crypto::ed25519::PublicKey;
 use endseal_delivery::stored_limits;
-use endseal_keyring::device::{Address, DeviceId};
 
-/// Length of an encoded address: identity (32) || number of the device (4).
-pub(super) const ADDRESS_LEN: usize = 32 + 4;
+/// Id of an MLS group at a hub.
+pub type HubGroupId = [u8; 16];
 
-/// Decodes an address. Returns `None` if the key or the device number is invalid.
-pub(super) fn address(bytes: &[u8; ADDRESS_LEN]) -> Option<Address> {
-    let (identity, device) = bytes.split_first_chunk()?;
-    let identity = PublicKey::from_bytes(identity).ok()?;
-    let device = DeviceId::new(u32::from_le_bytes(device.try_into().ok()?))?;
-    Some(Address { identity, device })
+const MESSAGE: u8 = 1;
+const WELCOME: u8 = 2;
+
+/// Content of a frame of a group. Nothing in it is trusted until the group has authenticated it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "both are to be dealt with")]
+pub enum PayloadKind {
+    /// A message for members: a text, a note or a commit.
+    Message,
+    /// A welcome for devices that a commit added.
+    Welcome,
 }
 
-/// Encodes an address: identity (32) || number of the device (4), little-endian.
-pub(super) fn address_bytes(address: &Address) -> [u8; ADDRESS_LEN] {
-    let mut bytes = [0; ADDRESS_LEN];
-    let (identity, device) = bytes.split_at_mut(32);
-    identity.copy_from_slice(address.identity.as_bytes());
-    device.copy_from_slice(&address.device.number().to_le_bytes());
-    bytes
-}
-
-/// Payload of a frame with a message of a session. Nothing in it is trusted until the session has
-/// authenticated it.
+/// Payload of a frame of a group.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Payload<'a> {
-    /// Address that the sender claims, not yet decoded.
-    pub context: &'a [u8; ADDRESS_LEN],
-    /// Encrypted message of a session.
-    pub ciphertext: &'a [u8],
+    /// Kind of the content.
+    pub kind: PayloadKind,
+    /// Group that the sender claims.
+    pub group: &'a HubGroupId,
+    /// Message or welcome of the group.
+    pub body: &'a [u8],
 }
 
 impl<'a> Payload<'a> {
-    /// Parses a payload. Returns `None` if it has another form. The address is not decoded.
+    /// Parses a payload. Returns `None` if it has another form.
     #[must_use]
     pub fn read(payload: &'a [u8]) -> Option<Self> {
         let sealed = SealedMessage::view(payload, stored_limits()).ok()?;
-        let context = sealed.context.try_into().ok()?;
-        let ciphertext = sealed.ciphertext;
-        (sealed.scheme == Scheme::PAIRWISE).then_some(Self { context, ciphertext })
+        let (kind, group) = sealed.context.split_first()?;
+        let kind = match *kind {
+            MESSAGE => PayloadKind::Message,
+            WELCOME => PayloadKind::Welcome,
+            _ => return None,
+        };
+        let group = group.try_into().ok()?;
+        (sealed.scheme == Scheme::MLS).then_some(Self { kind, group, body: sealed.ciphertext })
     }
 
-    /// Decodes the address that the sender claims. Returns `None` if it is invalid.
+    /// Makes the payload for a message or a welcome of a group.
     #[must_use]
-    pub fn sender(&self) -> Option<Address> {
-        address(self.context)
-    }
-
-    /// Makes the payload for a message of a session with a device of `sender`.
-    #[must_use]
-    pub fn seal(sender: &Address, ciphertext: Vec<u8>) -> Sealed<Message> {
+    pub fn seal(kind: PayloadKind, group: &HubGroupId, body: Vec<u8>) -> Sealed<Message> {
+        let kind = match kind {
+            PayloadKind::Message => MESSAGE,
+            PayloadKind::Welcome => WELCOME,
+        };
         Sealed::from_message(SealedMessage {
-            scheme: Scheme::PAIRWISE,
-            context: address_bytes(sender)[..].into(),
-            ciphertext: ciphertext.into(),
+            scheme: Scheme::MLS,
+            context: [&[kind][..], group].concat().into(),
+            ciphertext: body.into(),
             ..SealedMessage::default()
         })
     }

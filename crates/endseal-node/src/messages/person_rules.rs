@@ -7,11 +7,11 @@ use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
 use super::blocked_person::BlockedPerson;
-use super::records::{self, MUTED};
+use super::records::{self, MUTED, VERIFIED};
 use super::request;
 use crate::wire_text;
 
-/// A person who is blocked or muted, or whose request waits.
+/// A person who is blocked, muted or verified, or whose request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PersonRules {
@@ -24,18 +24,20 @@ pub struct PersonRules {
     pub dropped: u64,
     /// True if the person is muted.
     pub is_muted: bool,
+    /// True if the safety number of the person was compared.
+    pub is_verified: bool,
     /// Number of texts in a request that waits.
     pub requests: u64,
 }
 
 impl PersonRules {
     fn new(person: PublicKey) -> Self {
-        Self { person, blocked: None, dropped: 0, is_muted: false, requests: 0 }
+        Self { person, blocked: None, dropped: 0, is_muted: false, is_verified: false, requests: 0 }
     }
 }
 
-/// Returns all persons who are blocked or muted, or whose requests wait, in the order of their
-/// identities.
+/// Returns all persons who are blocked, muted or verified, or whose requests wait, in the order of
+/// their identities.
 ///
 /// # Errors
 /// Returns [`EngineError`] if the store fails.
@@ -51,6 +53,9 @@ pub fn person_rules(engine: &mut Engine) -> Result<Vec<PersonRules>, EngineError
         }
         for (person, _) in records::persons(transaction, MUTED)? {
             change(person, &|rules| rules.is_muted = true);
+        }
+        for (person, _) in records::persons(transaction, VERIFIED)? {
+            change(person, &|rules| rules.is_verified = true);
         }
         for (person, texts) in request::count_by_person(transaction)? {
             change(person, &|rules| rules.requests = texts);

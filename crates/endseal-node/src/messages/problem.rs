@@ -54,14 +54,16 @@ impl ProblemClass {
     pub(super) const FORGOT: &str = "hub-forgot";
     /// The sequence of a sent frame is below the hub's window.
     pub(super) const OLD: &str = "old";
-    /// The letter is not sealed to this person, or was altered.
-    pub(super) const LETTER: &str = "letter";
-    /// The author of the letter is not a member of its group.
-    pub(super) const MEMBER: &str = "member";
-    /// The letter claims to come from this device.
-    pub(super) const OWN: &str = "own";
-    /// The roster of the letter's group or epoch is not available.
+    /// A welcome that leads to no group of a conversation.
+    pub(super) const WELCOME: &str = "welcome";
+    /// A welcome for a key package that this device has used.
+    pub(super) const KEY_PACKAGE: &str = "key-package";
+    /// A welcome to a group whose persons have other records than those that they signed.
+    pub(super) const RECORD: &str = "record";
+    /// A welcome to a team whose roster contradicts the one that is here, or has no room.
     pub(super) const GROUP: &str = "group";
+    /// This device could not follow a conversation, which began anew.
+    pub(super) const ANEW: &str = "anew";
     /// The mailbox does not exist at the hub.
     pub(super) const MAILBOX: &str = "mailbox";
 

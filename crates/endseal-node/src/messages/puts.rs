@@ -1,32 +1,33 @@
 //! Sends the ciphertexts of the outbox to the hub.
 
 use core::time::Duration;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use endseal_codec::frame::{Stamp, StoredFrame};
-use endseal_codec::hub::{Code, Put, RefusedView, Request};
+use endseal_codec::hub::{Code, Conversation as HubConversation, Put, RefusedView, Request};
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::node::{HubFault, Puts, Settled};
-use endseal_delivery::stored_limits;
-use endseal_keyring::roster::GroupId;
-use endseal_session::{ConversationId, Engine, EngineError, Pending};
+use endseal_delivery::node::{Puts, Settled};
+use endseal_delivery::{MembersDigest, stored_limits};
+use endseal_session::group::Group;
+use endseal_session::{Engine, EngineError, Message, Pending};
 use tokio::time::sleep;
 
 use super::archive_part::ArchivePart;
-use super::conversation::Conversation;
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange, MAX_WAIT};
-use super::letter::{Letter, LetterHead};
+use super::hub_groups::{HubGroups, conversation_of_group};
 use super::membership::membership_in;
-use super::payload::Payload;
+use super::payload::{HubGroupId, Payload, PayloadKind};
 use super::problem::{self, ProblemClass};
 use super::records::{self, Transaction};
 use super::report::SyncReport;
 use super::requeue::requeue;
+use super::resend::give_up_group;
+use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
 use super::unconfirmed;
 use super::waiting::Waiting;
-use crate::frame_target::{FRAME, Target};
+use crate::frame_target::Target;
 
 /// Frames that are read from the store at once.
 const PAGE: usize = 32;
@@ -38,50 +39,56 @@ const FEED: usize = 1 << 20;
 /// Distance in outbox numbers between the first waiting frame and the last one that is sent. The
 /// hub's window has 1,024 numbers.
 const SPAN: u64 = 1_000;
-/// Limit on the devices of a person.
-const MAX_DEVICES: usize = 16;
 /// Limit on consecutive exchanges in which the hub accepts nothing.
 const MAX_WITHOUT_PROGRESS: u32 = 8;
+
+/// Kinds of frames that are sent together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frames {
+    /// Texts.
+    Texts,
+    /// Everything that is no text. It is sent after the texts.
+    Others,
+}
 
 /// Sends the texts of the outbox, in their order for each mailbox. Texts that the hub cannot accept
 /// now stay in the outbox. Returns the full mailboxes.
 pub(super) async fn put_texts(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
+    state: &SendState,
     report: &mut SyncReport,
 ) -> Result<HashSet<PeerId>, SyncError> {
     let mut full = HashSet::new();
-    put_some(hub, engine, false, &mut full, report).await?;
+    put_some((hub, engine, state), Frames::Texts, &mut full, report).await?;
     report.mailbox_full = !full.is_empty();
     Ok(full)
 }
 
-/// Sends the receipts of the outbox, except those to full mailboxes. Must be called after
-/// [`put_texts`].
-pub(super) async fn put_receipts(
+/// Sends what is no text, except to full mailboxes. Must be called after [`put_texts`].
+pub(super) async fn put_others(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
+    state: &SendState,
     mut full: HashSet<PeerId>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    put_some(hub, engine, true, &mut full, report).await?;
+    put_some((hub, engine, state), Frames::Others, &mut full, report).await?;
     // Users need not be informed about a receipt that waits.
     report.mailbox_full = !full.is_empty() && engine.transaction(|it| Target::count_texts(it))? > 0;
     Ok(())
 }
 
-/// Sends the frames of texts, or those of receipts.
 async fn put_some(
-    hub: &HubClient<'_>,
-    engine: &SharedEngine<'_>,
-    is_receipts: bool,
+    (hub, engine, state): (&HubClient<'_>, &SharedEngine<'_>, &SendState),
+    frames: Frames,
     full: &mut HashSet<PeerId>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     let mut without_progress = 0;
     loop {
-        let before = (report.sent + report.receipts, full.len());
-        let mut round = Round { puts: Puts::new(), after: 0, is_receipts, full, refusal: None };
+        let before = (report.sent + report.receipts + report.returned, full.len());
+        let mut round = Round::new(state, frames, full);
         let mut next = engine.with(|engine| round.next(engine))?;
         // An exchange without a request is not allowed.
         if next.is_empty() {
@@ -92,15 +99,15 @@ async fn put_some(
         // All requests of this exchange have been answered.
         exchange.end().await?;
         let refusal = round.refusal;
-        let after = (report.sent + report.receipts, full.len());
+        let after = (report.sent + report.receipts + report.returned, full.len());
         without_progress = if after > before { 0 } else { without_progress + 1 };
-        if full.len() > before.1 && !is_receipts {
+        if full.len() > before.1 && frames == Frames::Texts {
             requeue(engine, full)?;
         }
         match refusal {
             None => return Ok(()),
             // The receipts wait for the next sync and delay no text.
-            Some(wait) if is_receipts && !wait.is_zero() => return Ok(()),
+            Some(wait) if frames == Frames::Others && !wait.is_zero() => return Ok(()),
             Some(_) if without_progress > MAX_WITHOUT_PROGRESS => {
                 return Err(HubError::Refused(Code::RATE).into());
             }
@@ -109,21 +116,55 @@ async fn put_some(
     }
 }
 
+/// Members of a group in its present epoch.
+struct Epoch {
+    number: u64,
+    digest: MembersDigest,
+    /// All members but this device.
+    others: Vec<PeerId>,
+}
+
 /// One exchange. After the first refusal no frame is sent in it, and the hub accepts none, so that
 /// no frame overtakes another of the same mailbox.
 struct Round<'f> {
+    state: &'f SendState,
     puts: Puts,
     /// Outbox number up to which frames were considered.
     after: u64,
-    /// True if receipts are sent, false if texts are sent.
-    is_receipts: bool,
+    frames: Frames,
     /// Mailboxes that the hub reported as full.
     full: &'f mut HashSet<PeerId>,
     /// Time to wait before the next exchange, if a frame was refused.
     refusal: Option<Duration>,
+    epochs: HashMap<HubGroupId, Epoch>,
 }
 
-impl Round<'_> {
+impl<'f> Round<'f> {
+    fn new(state: &'f SendState, frames: Frames, full: &'f mut HashSet<PeerId>) -> Self {
+        let (puts, epochs) = (Puts::new(), HashMap::new());
+        Self { state, puts, after: 0, frames, full, refusal: None, epochs }
+    }
+
+    /// Returns the members of a group; `None` if this device cannot send in it.
+    fn epoch(
+        &mut self,
+        engine: &mut Engine,
+        group: &HubGroupId,
+    ) -> Result<Option<&Epoch>, EngineError> {
+        let number = engine.transaction(|transaction| transaction.group_epoch(group))?;
+        let Some(number) = number else { return Ok(None) };
+        if self.epochs.get(group).is_none_or(|it| it.number != number) {
+            let own = engine.certificate().keys().peer_id;
+            let members = engine.transaction(|transaction| transaction.group_peers(group))?;
+            let mut others: Vec<_> = members.into_iter().map(|(_, peer)| peer).collect();
+            others.sort_unstable();
+            let digest = MembersDigest::of(&others);
+            others.retain(|peer| *peer != own);
+            self.epochs.insert(*group, Epoch { number, digest, others });
+        }
+        Ok(self.epochs.get(group))
+    }
+
     /// Returns the next frames that can be sent. The hub forgets sequences that are too far back,
     /// so that no frame may be too far ahead of the first waiting text.
     fn next(&mut self, engine: &mut Engine) -> Result<Vec<(Pending, Target)>, EngineError> {
@@ -139,16 +180,31 @@ impl Round<'_> {
             for pending in page {
                 let number = pending.number;
                 let target = engine.transaction(|transaction| Target::of(transaction, number))?;
-                // Frames without a target leave the outbox in files.
+                // Frames without a target leave the outbox in files, or are commits.
                 let Some(target) = target else { continue };
-                let is_full = |(peer, _): &(PeerId, _)| self.full.contains(peer);
-                if target.is_receipt() == self.is_receipts && !target.mailboxes.iter().any(is_full)
+                if target.is_text() == (self.frames == Frames::Texts)
+                    && !self.is_full(engine, &target)?
                 {
                     found.push((pending, target));
                 }
             }
         }
         Ok(found)
+    }
+
+    /// Returns true if a mailbox of a frame is full.
+    fn is_full(&mut self, engine: &mut Engine, target: &Target) -> Result<bool, EngineError> {
+        if self.full.is_empty() {
+            return Ok(false);
+        }
+        let mailboxes = match &target.group {
+            Some(group) if target.mailboxes.is_empty() => match self.epoch(engine, group)? {
+                Some(epoch) => epoch.others.clone(),
+                None => Vec::new(),
+            },
+            _ => target.mailboxes.clone(),
+        };
+        Ok(mailboxes.iter().any(|peer| self.full.contains(peer)))
     }
 
     async fn run(
@@ -160,7 +216,7 @@ impl Round<'_> {
     ) -> Result<(), SyncError> {
         loop {
             if self.refusal.is_none() {
-                self.feed(exchange, engine, next).await?;
+                self.feed(exchange, engine, next, report).await?;
             }
             if self.puts.unanswered() == 0 {
                 return Ok(());
@@ -186,6 +242,7 @@ impl Round<'_> {
         exchange: &mut HubExchange,
         engine: &SharedEngine<'_>,
         next: &mut Vec<(Pending, Target)>,
+        report: &mut SyncReport,
     ) -> Result<(), SyncError> {
         if self.puts.unanswered() > WINDOW / 2 {
             return Ok(());
@@ -198,9 +255,14 @@ impl Round<'_> {
             let mut page = core::mem::take(next).into_iter();
             for (pending, target) in page.by_ref() {
                 bytes += pending.body.len();
-                if self.puts.send(pending.number) {
-                    let put = engine.with(|engine| put(engine, pending, &target))?;
-                    exchange.feed(put).await?;
+                let number = pending.number;
+                match engine.with(|engine| self.put(engine, pending, &target))? {
+                    Some(put) if self.puts.send(number) => exchange.feed(put).await?,
+                    Some(_) => {}
+                    // The epoch has changed since it was encrypted.
+                    None => engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                        take_back(transaction, number, &target, report)
+                    })?,
                 }
                 if bytes >= FEED {
                     break;
@@ -214,6 +276,39 @@ impl Round<'_> {
         Ok(exchange.flush().await?)
     }
 
+    /// Makes the request that sends a ciphertext; `None` if it was made in another epoch than the
+    /// present one, so that the hub would refuse it.
+    fn put(
+        &mut self,
+        engine: &mut Engine,
+        pending: Pending,
+        target: &Target,
+    ) -> Result<Option<Request>, SyncError> {
+        let sender = *engine.certificate().keys().peer_id.as_bytes();
+        let stamp = Stamp { sequence: pending.number, timestamp: 0, sender };
+        let (sealed, conversation) = match target.group {
+            None => (ArchivePart::seal(pending.body), None),
+            Some(group) => {
+                let Some(epoch) = self.epoch(engine, &group)? else { return Ok(None) };
+                if epoch_of(&pending.body) != Some(epoch.number) {
+                    return Ok(None);
+                }
+                let conversation = HubConversation {
+                    group,
+                    epoch: epoch.number,
+                    members: *epoch.digest.as_bytes(),
+                    ..HubConversation::default()
+                };
+                let sealed = Payload::seal(PayloadKind::Message, &group, pending.body);
+                (sealed, Some(conversation))
+            }
+        };
+        let frame = StoredFrame::vouched(&sealed, stamp, stored_limits());
+        let frame = frame.map_err(|_| HubError::TooLong)?.into();
+        let targets = target.peers().into();
+        Ok(Some(Request::Put(Put { targets, frame, conversation, ..Put::default() })))
+    }
+
     fn refused(
         &mut self,
         engine: &mut Engine,
@@ -221,133 +316,110 @@ impl Round<'_> {
         sequence: u64,
         refused: &RefusedView<'_>,
     ) -> Result<(), SyncError> {
-        let is_named = |peer: &PeerId| refused.mailboxes.iter().any(|it| it == peer.as_bytes());
-        let class = match refused.code {
-            code @ (Code::FULL | Code::RATE) => {
-                if code == Code::FULL {
-                    let target = engine.transaction(|it| Target::of(it, sequence))?;
-                    let mailboxes = target.map(|target| target.mailboxes).unwrap_or_default();
-                    let named = mailboxes.iter().map(|(peer, _)| *peer);
-                    self.full.extend(named.filter(|peer| is_named(peer)));
-                }
-                let wait = Duration::from_millis(refused.wait).min(MAX_WAIT);
-                self.refusal = self.refusal.max(Some(wait));
+        let named = || refused.mailboxes.iter().map(PeerId::from_bytes);
+        let target = engine.transaction(|transaction| Target::of(transaction, sequence))?;
+        let target = target.ok_or(EngineError::Damaged("frame"))?;
+        match (refused.code, target.group) {
+            (Code::FULL, group) => {
+                let others = match group {
+                    Some(group) if target.mailboxes.is_empty() => {
+                        self.epoch(engine, &group)?.map(|it| it.others.clone())
+                    }
+                    _ => None,
+                };
+                let mailboxes = others.unwrap_or(target.mailboxes);
+                self.full.extend(named().filter(|peer| mailboxes.contains(peer)));
+                self.wait(refused);
+                return Ok(());
+            }
+            (Code::RATE, _) => {
+                self.wait(refused);
                 return Ok(());
             }
             // The frame before it was refused, and no frame may overtake another.
-            Code::MAILBOX if refused.mailboxes.is_empty() => {
+            (Code::MAILBOX | Code::MEMBERS, _) if refused.mailboxes.is_empty() => {
                 self.refusal = self.refusal.max(Some(Duration::ZERO));
                 return Ok(());
             }
-            Code::USED => {
+            (Code::USED, _) => {
                 engine.mark_restored()?;
                 return Err(SyncError::Restored);
             }
-            Code::OLD => ProblemClass::OLD,
-            Code::MAILBOX => ProblemClass::MAILBOX,
-            code => return Err(HubError::Refused(code).into()),
-        };
-        let pending = engine.outbox().pending(sequence.saturating_sub(1), 1)?.pop();
-        // The mailboxes that are left get the frame with the next exchange, because it was not
-        // stored for any of them.
-        let is_left = engine.transaction(|transaction| {
-            let target = Target::of(transaction, sequence)?;
-            let Target { row, epoch, mut mailboxes } =
-                target.ok_or(EngineError::Damaged("frame"))?;
-            let all = class == ProblemClass::OLD || mailboxes.len() == 1;
-            let is_dropped = |peer: &PeerId| all || is_named(peer);
-            if row == 0 {
-                if class == ProblemClass::OLD {
-                    unconfirmed::make_due(transaction, sequence)?;
+            (Code::EPOCH, Some(group)) => {
+                let state = self.state;
+                if let Some(epoch) = self.epoch(engine, &group)? {
+                    state.note_behind(group, epoch.number);
                 }
-                Target::settle(transaction, sequence)?;
-                return Ok(false);
             }
-            for (peer, _) in mailboxes.iter().filter(|(peer, _)| is_dropped(peer)) {
-                problem::note(transaction, class, peer, sequence)?;
-                report.problems += 1;
+            (Code::MEMBERS, Some(group)) => self.state.note_at_hub(group, named().collect()),
+            (Code::MAILBOX, Some(group)) => self.state.note_gone(group, named()),
+            (Code::CONVERSATION, Some(group)) => {
+                let own = engine.address().identity;
+                engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                    if let Some(conversation) = conversation_of_group(transaction, &group)? {
+                        give_up_group(transaction, &own, &conversation, &group)?;
+                    }
+                    Ok::<_, EngineError>(())
+                })?;
             }
-            problem::forget_old(transaction)?;
-            let before = mailboxes.len();
-            mailboxes.retain(|(peer, _)| !is_dropped(peer));
-            if mailboxes.is_empty() {
-                Target::settle(transaction, sequence)?;
-                if class == ProblemClass::MAILBOX
-                    && let Some(Pending { conversation: ConversationId::Person(to), .. }) = &pending
-                    && is_last_device(transaction, sequence, row, epoch)?
-                {
-                    Waiting::put_again(transaction, row, Conversation::Person(*to))?;
-                    report.returned += 1;
-                }
-                return Ok(false);
+            // Texts are encrypted again, and receipts are made again.
+            (Code::OLD, Some(_)) => {}
+            (Code::OLD | Code::MAILBOX, None) => {
+                return Ok(engine.transaction(|transaction| {
+                    let class = match refused.code {
+                        Code::OLD => ProblemClass::OLD,
+                        _ => ProblemClass::MAILBOX,
+                    };
+                    for peer in &target.mailboxes {
+                        problem::note(transaction, class, peer, sequence)?;
+                    }
+                    problem::forget_old(transaction)?;
+                    Target::settle(transaction, sequence)
+                })?);
             }
-            if mailboxes.len() == before {
-                return Err(SyncError::from(HubFault::Unexpected));
-            }
-            Target { row, epoch, mailboxes }.put(transaction, sequence)?;
-            Ok(true)
+            (code, _) => return Err(HubError::Refused(code).into()),
+        }
+        engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            take_back(transaction, sequence, &target, report)
         })?;
-        if is_left {
+        if refused.code == Code::MAILBOX || refused.code == Code::MEMBERS {
             self.refusal = self.refusal.max(Some(Duration::ZERO));
         }
         Ok(())
     }
+
+    fn wait(&mut self, refused: &RefusedView<'_>) {
+        let wait = Duration::from_millis(refused.wait).min(MAX_WAIT);
+        self.refusal = self.refusal.max(Some(wait));
+    }
 }
 
-/// Records that a device of a text is gone. `others` is the number of other devices that received
-/// the text or may still receive it. Returns true if there are none.
-fn is_last_device(
+/// Returns the epoch in which a message of a group was made.
+fn epoch_of(body: &[u8]) -> Option<u64> {
+    match Message::parse(body) {
+        Ok(Message::Group(body)) => Group::peek_epoch(body).map(|header| header.epoch),
+        _ => None,
+    }
+}
+
+/// Removes a ciphertext that the hub has not taken and will not take. A text is unsent again, a
+/// receipt is due again.
+fn take_back(
     transaction: &mut Transaction<'_, '_>,
     sequence: u64,
-    row: u64,
-    others: u64,
-) -> Result<bool, EngineError> {
-    if others == 0 {
-        return Ok(true);
+    target: &Target,
+    report: &mut SyncReport,
+) -> Result<(), EngineError> {
+    if target.is_text()
+        && let Some(group) = &target.group
+        && let Some(conversation) = conversation_of_group(transaction, group)?
+    {
+        Waiting::put_again(transaction, target.row, conversation)?;
+        report.returned += 1;
+    } else {
+        unconfirmed::make_due(transaction, sequence)?;
     }
-    // They were encrypted together and have adjacent numbers, unless some were renumbered.
-    let mut frames = Vec::new();
-    let before = sequence.saturating_sub(MAX_DEVICES as u64).to_be_bytes();
-    for (name, _) in transaction.records_after(FRAME, &before, 2 * MAX_DEVICES)? {
-        let number = records::number_in_name(&name).ok_or(EngineError::Damaged("frame"))?;
-        frames.extend(Target::of(transaction, number)?.map(|target| (number, target)));
-    }
-    frames.retain(|(_, target)| target.row == row);
-    if (frames.len() as u64) < others {
-        frames.clear();
-        Target::each(transaction, &mut |number, target| {
-            if target.row == row {
-                frames.push((number, target));
-            }
-        })?;
-    }
-    for (number, mut target) in frames {
-        target.epoch = target.epoch.saturating_sub(1);
-        target.put(transaction, number)?;
-    }
-    Ok(false)
-}
-
-/// Makes the request that sends a ciphertext.
-fn put(engine: &Engine, pending: Pending, target: &Target) -> Result<Request, HubError> {
-    let sender = *engine.certificate().keys().peer_id.as_bytes();
-    let stamp = Stamp { sequence: pending.number, timestamp: 0, sender };
-    let sealed = match pending.conversation {
-        ConversationId::Group(id) => {
-            let id = id.as_slice().try_into().map_err(|_| HubError::TooLong)?;
-            let group = GroupId::from_bytes(id);
-            let head = LetterHead::new(engine.address(), group, target.epoch);
-            Letter::seal(head, pending.body)
-        }
-        ConversationId::Person(to) if to == engine.address().identity => {
-            ArchivePart::seal(pending.body)
-        }
-        _ => Payload::seal(&engine.address(), pending.body),
-    };
-    let frame = StoredFrame::vouched(&sealed, stamp, stored_limits());
-    let frame = frame.map_err(|_| HubError::TooLong)?.into();
-    let (targets, slots) = (target.peers().into(), target.slots().into());
-    Ok(Request::Put(Put { targets, slots, frame, conversation: None }))
+    Target::settle(transaction, sequence)
 }
 
 /// Removes the frames that the hub has stored, and records the acknowledgement.
@@ -356,11 +428,16 @@ fn stored(
     sequences: &[u64],
     report: &mut SyncReport,
 ) -> Result<(), EngineError> {
-    let mut receipts = 0;
+    let mut texts = 0;
     engine.transaction(|transaction| {
         for sequence in sequences {
             let target = Target::of(transaction, *sequence)?;
-            receipts += u64::from(target.is_some_and(|it| it.is_receipt()));
+            texts += u64::from(target.as_ref().is_some_and(Target::is_text));
+            if let Some(Target { row: 0, group: Some(group), mailboxes }) = target
+                && mailboxes.is_empty()
+            {
+                announced(transaction, &group)?;
+            }
             Target::settle(transaction, *sequence)?;
         }
         if let (Some(mut membership), Some(last)) = (membership_in(transaction)?, sequences.last())
@@ -371,7 +448,16 @@ fn stored(
         }
         Ok::<_, EngineError>(())
     })?;
-    report.receipts += receipts;
-    report.sent += sequences.len() as u64 - receipts;
+    report.sent += texts;
+    report.receipts += sequences.len() as u64 - texts;
     Ok(())
+}
+
+/// Notes that the members of a group have learned which one it replaces.
+fn announced(transaction: &mut Transaction<'_, '_>, group: &HubGroupId) -> Result<(), EngineError> {
+    let Some(conversation) = conversation_of_group(transaction, group)? else { return Ok(()) };
+    let mut groups = HubGroups::of(transaction, &conversation)?;
+    let Some(group) = groups.group_mut(group) else { return Ok(()) };
+    group.announces = [0; 16];
+    groups.put(transaction)
 }

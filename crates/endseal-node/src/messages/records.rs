@@ -9,7 +9,7 @@ use endseal_keyring::device::{Address, DeviceId};
 use endseal_session::olm::OlmAccount;
 use endseal_session::{EngineError, EngineTransaction};
 
-use super::payload::ADDRESS_LEN;
+use super::address_bytes::ADDRESS_LEN;
 
 /// Transaction of the engine's store.
 pub(super) type Transaction<'t, 's> = EngineTransaction<'t, 's, OlmAccount>;
@@ -26,8 +26,6 @@ pub(super) const HISTORY: u16 = 3;
 pub(super) const UNSENT: u16 = 4;
 /// Stored problems: [`Problem`](super::Problem).
 pub(super) const PROBLEM: u16 = 6;
-/// Letters that wait for a roster; the format is in [`parked_letter`](super::parked_letter).
-pub(super) const LETTER: u16 = 7;
 /// Texts that arrived, by their writer and series.
 pub(super) const ARRIVED: u16 = 8;
 /// Receipts that are due: a device and a series.
@@ -68,8 +66,21 @@ pub(super) const ACCEPTED: u16 = 25;
 pub(super) const REQUEST: u16 = 26;
 /// Names of this person's devices, by number: [`DeviceName`](super::DeviceName).
 pub(super) const DEVICE_NAME: u16 = 29;
-/// Number of prekey bundles that were published to the hub.
+/// Number of key packages that were published to the hub, and the time of the last publication.
 pub(super) const PUBLISHED: u16 = 17;
+/// Groups of a conversation: [`HubGroups`](super::hub_groups::HubGroups), by conversation.
+pub(super) const GROUPS: u16 = 32;
+/// Conversations, by the ids of their groups.
+pub(super) const GROUP: u16 = 33;
+/// Commits that wait for the hub's decision: [`PendingCommit`](super::pending_commit).
+pub(super) const COMMIT: u16 = 34;
+/// Groups that were joined and not compared with what is known of their persons yet: 1 if the key
+/// package was that of last resort (1), by the ids of the groups.
+pub(super) const JOINED: u16 = 37;
+/// Rosters of teams whose owners are no contacts: [`HiddenTeam`](super::hidden_team), by team.
+pub(super) const HIDDEN_TEAM: u16 = 35;
+/// Persons whose safety number was compared: empty records, by identity.
+pub(super) const VERIFIED: u16 = 36;
 /// Addresses of devices by their peer ids.
 pub(super) const PEER: u16 = 16;
 

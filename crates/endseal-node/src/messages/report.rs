@@ -4,11 +4,12 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::Address;
 use serde::{Deserialize, Serialize};
 
+use super::arrivals::{Noted, TextsOf};
 use super::conversation::Conversation;
 use super::conversation_text;
 use super::device_change::DeviceChange;
+use super::hidden_team::TeamRequest;
 use super::hub_move::HubMove;
-use super::unconfirmed::{Noted, TextsOf};
 use crate::wire_text;
 
 /// Results of a sync, even of one that failed.
@@ -26,7 +27,7 @@ pub struct SyncReport {
     pub returned: u64,
     /// Frames of texts that the hub has accepted.
     pub sent: u64,
-    /// Receipts that arrived, and receipts that the hub has accepted.
+    /// Receipts and notices that arrived, and those that the hub has accepted.
     pub receipts: u64,
     /// Problems that were stored.
     pub problems: u64,
@@ -47,6 +48,12 @@ pub struct SyncReport {
     pub record_conflict: bool,
     /// Devices that persons have newly, or have no more.
     pub device_changes: Vec<DeviceChange>,
+    /// Teams whose texts wait, because their owners are no contacts.
+    #[serde(default)]
+    pub teams: Vec<TeamRequest>,
+    /// Conversations of which this device is no member any more.
+    #[serde(default)]
+    pub left: Vec<LeftConversation>,
     /// Texts of unknown senders, which wait until the user accepts them.
     pub requests: Vec<PersonTexts>,
     /// Texts of unknown senders that were dropped, because there was no room.
@@ -72,6 +79,8 @@ impl SyncReport {
         self.hub_moves.extend(other.hub_moves);
         self.record_conflict |= other.record_conflict;
         self.device_changes.extend(other.device_changes);
+        add_new(&mut self.teams, other.teams);
+        add_new(&mut self.left, other.left);
         PersonTexts::add_all(&mut self.requests, other.requests);
         PersonTexts::add_all(&mut self.no_room, other.no_room);
         PersonTexts::add_all(&mut self.blocked, other.blocked);
@@ -79,7 +88,12 @@ impl SyncReport {
 
     /// Adds what was taken out of the inbox. `received` counted all of it before.
     pub(super) fn add_noted(&mut self, noted: Noted) {
-        let Noted { receipts, others, blocked, requests, no_room } = noted;
+        let Noted { receipts, others, blocked, requests, no_room, teams, left } = noted;
+        add_new(&mut self.teams, teams);
+        add_new(
+            &mut self.left,
+            left.into_iter().map(|conversation| LeftConversation { conversation }),
+        );
         self.received = self.received.saturating_sub(receipts + others);
         self.receipts += receipts;
         let rows =
@@ -88,6 +102,23 @@ impl SyncReport {
         PersonTexts::add_all(&mut self.no_room, rows(no_room));
         PersonTexts::add_all(&mut self.blocked, rows(blocked));
     }
+}
+
+fn add_new<T: PartialEq>(to: &mut Vec<T>, others: impl IntoIterator<Item = T>) {
+    for other in others {
+        if !to.contains(&other) {
+            to.push(other);
+        }
+    }
+}
+
+/// A conversation of which this device is no member any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LeftConversation {
+    /// The person or team.
+    #[serde(with = "conversation_text")]
+    pub conversation: Conversation,
 }
 
 /// A number of texts of a person.
@@ -147,8 +178,13 @@ pub enum SkippedReason {
     NoDevice,
     /// The hub has no prekey of the device.
     NoPrekey,
-    /// The session with the device can no longer send.
+    /// No message can be made in the group of the conversation.
     NoSession,
+    /// Commits of the group are missing that the hub has.
+    Behind,
+    /// The mailbox of the device is full, so that it cannot be added. What is sent now does not
+    /// reach it.
+    Full,
     /// The hub's answer was not signed by the person, or is older than the stored record.
     Directory,
     /// The rosters of the group are missing or cannot be read.

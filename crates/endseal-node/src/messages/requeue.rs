@@ -3,11 +3,12 @@
 //! The frames of a mailbox keep their order, even if a frame for several mailboxes is divided, and
 //! the hub's window can advance.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::EngineError;
 
+use super::payload::HubGroupId;
 use super::records::{self, Transaction};
 use super::shared_engine::SharedEngine;
 use crate::frame_target::{FRAME, Target};
@@ -25,16 +26,19 @@ pub(super) fn requeue(
     engine: &SharedEngine<'_>,
     full: &HashSet<PeerId>,
 ) -> Result<(), EngineError> {
+    let own = engine.with(|engine| engine.certificate().keys().peer_id);
+    let mut members = MembersOf { own, groups: HashMap::new() };
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         let (mut first, mut last, mut has_others) = (None, 0, false);
-        each(transaction, u64::MAX, &mut |_, number, target| {
+        each(transaction, u64::MAX, &mut |transaction, number, target| {
             last = number;
-            if target.is_receipt() {
+            if target.is_text() {
+                first.get_or_insert(number);
+                let mailboxes = members.mailboxes(transaction, &target)?;
+                has_others |= mailboxes.iter().any(|peer| !full.contains(peer));
+            } else {
                 // Receipts can leave as long as their numbers are not too far after that of a text.
                 has_others |= first.is_some_and(|first| number > first + FAR);
-            } else {
-                first.get_or_insert(number);
-                has_others |= target.mailboxes.iter().any(|(peer, _)| !full.contains(peer));
             }
             Ok(())
         })?;
@@ -44,24 +48,52 @@ pub(super) fn requeue(
         }
         each(transaction, last, &mut |transaction, number, target| {
             // Receipts are sent after texts, so that the hub may have stored one.
-            if target.is_receipt() {
+            if !target.is_text() {
                 return Ok(());
             }
-            let Target { row, epoch, mailboxes } = target;
+            let mailboxes = members.mailboxes(transaction, &target)?;
             let (full, others): (Vec<_>, Vec<_>) =
-                mailboxes.into_iter().partition(|(peer, _)| full.contains(peer));
+                mailboxes.into_iter().partition(|peer| full.contains(peer));
             if full.is_empty() {
                 return Ok(());
             }
             let again = transaction.post_again(number)?.ok_or(EngineError::Damaged("frame"))?;
-            Target { row, epoch, mailboxes: full }.put(transaction, again)?;
+            let Target { row, group, .. } = target;
+            Target { row, group, mailboxes: full }.put(transaction, again)?;
             if others.is_empty() {
                 Target::settle(transaction, number)
             } else {
-                Target { row, epoch, mailboxes: others }.put(transaction, number)
+                Target { row, group, mailboxes: others }.put(transaction, number)
             }
         })
     })
+}
+
+/// Members of groups, each read once.
+struct MembersOf {
+    own: PeerId,
+    groups: HashMap<HubGroupId, Vec<PeerId>>,
+}
+
+impl MembersOf {
+    /// Returns the mailboxes of a frame.
+    fn mailboxes(
+        &mut self,
+        transaction: &mut Transaction<'_, '_>,
+        target: &Target,
+    ) -> Result<Vec<PeerId>, EngineError> {
+        let Some(group) = target.group.filter(|_| target.mailboxes.is_empty()) else {
+            return Ok(target.mailboxes.clone());
+        };
+        if let Some(known) = self.groups.get(&group) {
+            return Ok(known.clone());
+        }
+        let members = transaction.group_peers(&group)?;
+        let peers = members.into_iter().map(|(_, peer)| peer).filter(|peer| *peer != self.own);
+        let peers: Vec<_> = peers.collect();
+        self.groups.insert(group, peers.clone());
+        Ok(peers)
+    }
 }
 
 /// Callback that receives a frame and its number.

@@ -7,13 +7,16 @@ use alloc::collections::VecDeque;
 use std::collections::HashSet;
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_session::{ConversationId, Engine, EngineError};
+use endseal_session::{Engine, EngineError};
 
 use super::conversation::Conversation;
 use super::history::page_in;
-use super::records::{DUE, FORMER, RECEIPT, Transaction};
+use super::hub_groups::{HubGroups, conversation_of_group};
+use super::payload::HubGroupId;
+use super::records::{COMMIT, DUE, FORMER, GROUPS, RECEIPT, Transaction};
 use super::shared_engine::SharedEngine;
 use super::text_id::TextId;
+use super::unconfirmed;
 use super::undelivered::{Confirmations, each_series, rows_that_wait};
 use super::waiting::Waiting;
 use crate::frame_target::{FRAME, Target};
@@ -23,6 +26,47 @@ const PAGE: usize = 64;
 /// Texts to a person that are sent again at once, the latest: a person who does not have the writer
 /// as a contact confirms nothing.
 const MAX_RESENT: usize = 1_000;
+
+/// Gives up a group of a conversation. Texts that wait in it for the hub, and those that no device
+/// of the person has confirmed, are unsent again. Returns false if it was given up before.
+pub(super) fn give_up_group(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    conversation: &Conversation,
+    group: &HubGroupId,
+) -> Result<bool, EngineError> {
+    if !HubGroups::of(transaction, conversation)?.give_up(transaction, group)? {
+        return Ok(false);
+    }
+    let mut frames = Vec::new();
+    Target::each(transaction, &mut |sequence, target| {
+        if target.group == Some(*group) {
+            frames.push((sequence, target.row));
+        }
+    })?;
+    for (sequence, row) in frames {
+        match row {
+            0 => unconfirmed::make_due(transaction, sequence)?,
+            row => Waiting::put_again(transaction, row, *conversation)?,
+        }
+        Target::settle(transaction, sequence)?;
+    }
+    if let Conversation::Person(person) = conversation {
+        resend_to(transaction, own, person)?;
+    }
+    Ok(true)
+}
+
+/// Marks the last text to a person that no device has confirmed as unsent. Its receipt confirms all
+/// that arrived before.
+pub(super) fn resend_last(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+    person: &PublicKey,
+) -> Result<(), EngineError> {
+    let waiting = rows_that_wait(transaction)?;
+    resend_some(transaction, own, person, &waiting, 1)
+}
 
 /// Marks the texts to a person that no device has confirmed as unsent. Those that wait here anyway
 /// stay as they are.
@@ -41,6 +85,16 @@ fn resend_unless(
     person: &PublicKey,
     waiting: &HashSet<u64>,
 ) -> Result<(), EngineError> {
+    resend_some(transaction, own, person, waiting, MAX_RESENT)
+}
+
+fn resend_some(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+    person: &PublicKey,
+    waiting: &HashSet<u64>,
+    limit: usize,
+) -> Result<(), EngineError> {
     let conversation = Conversation::Person(*person);
     let mut confirmations = Confirmations::of(*own, &conversation);
     let (mut after, mut unconfirmed) = (0, VecDeque::new());
@@ -50,7 +104,7 @@ fn resend_unless(
         after = last.number;
         for row in page.iter().filter(|row| row.is_sent && !waiting.contains(&row.number)) {
             if confirmations.has(transaction, row)? == Some(false) {
-                if unconfirmed.len() == MAX_RESENT {
+                if unconfirmed.len() == limit {
                     unconfirmed.pop_front();
                 }
                 unconfirmed.push_back(row.number);
@@ -69,7 +123,7 @@ pub(super) fn resend_all(
     own: &PublicKey,
 ) -> Result<(), EngineError> {
     let mut persons = HashSet::new();
-    each_series(transaction, &mut |person, _, _| {
+    each_series(transaction, own, &mut |person, _, _| {
         persons.insert(person);
         Ok(())
     })?;
@@ -99,7 +153,8 @@ pub(crate) fn begin_anew(
             Target::settle(transaction, sequence)?;
         }
         resend_all(transaction, &own)?;
-        for kind in [RECEIPT, DUE, FRAME] {
+        // Conversations of groups stay: unread texts are of such groups.
+        for kind in [RECEIPT, DUE, FRAME, COMMIT, GROUPS] {
             remove_all(transaction, kind)?;
         }
         transaction.put_record(FORMER, key.as_bytes(), &[])?;
@@ -128,21 +183,17 @@ pub(crate) fn former_keys(
 pub(crate) fn texts_in_outbox(
     engine: &mut Engine,
 ) -> Result<Vec<(u64, Conversation)>, EngineError> {
-    let mut frames = Vec::new();
     engine.transaction(|transaction| {
-        Target::each(transaction, &mut |sequence, target| frames.push((sequence, target.row)))
-    })?;
-    let mut texts = Vec::new();
-    for (sequence, row) in frames {
-        let pending = engine.outbox().pending(sequence.saturating_sub(1), 1)?.pop();
-        let to = match pending.filter(|it| it.number == sequence).map(|it| it.conversation) {
-            Some(ConversationId::Person(person)) => Some(Conversation::Person(person)),
-            Some(ConversationId::Group(id)) => Conversation::read(&id),
-            _ => None,
-        };
-        texts.extend(to.filter(|_| row > 0).map(|to| (row, to)));
-    }
-    Ok(texts)
+        let mut frames = Vec::new();
+        Target::each(transaction, &mut |_, target| frames.push(target))?;
+        let mut texts = Vec::new();
+        for target in frames.iter().filter(|target| target.is_text()) {
+            let Some(group) = &target.group else { continue };
+            let to = conversation_of_group(transaction, group)?;
+            texts.extend(to.map(|to| (target.row, to)));
+        }
+        Ok(texts)
+    })
 }
 
 fn remove_all(transaction: &Transaction<'_, '_>, kind: u16) -> Result<(), EngineError> {

@@ -3,9 +3,10 @@
 use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
+use super::hidden_team;
 use super::known_note;
 use super::membership::{Membership, membership_in};
-use super::records::{self, LETTER, PROBLEM, REQUEST, UNSENT};
+use super::records::{self, PROBLEM, REQUEST, UNSENT};
 #[cfg(doc)]
 use super::settle_inbox;
 use super::undelivered;
@@ -45,6 +46,7 @@ pub struct Status {
 /// # Errors
 /// Returns [`EngineError`] if the store fails.
 pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
+    let own = engine.address().identity;
     let unread = engine.inbox().len()?;
     let is_restored = engine.is_restored()?;
     let parked: u64 = engine.parked()?.iter().map(|it| it.messages).sum();
@@ -53,11 +55,11 @@ pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
             membership: membership_in(transaction)?,
             moves_to: known_note::awaited(transaction)?,
             is_restored,
-            unread,
+            unread: unread.saturating_sub(hidden_team::count_texts(transaction)?),
             unsent: records::count(transaction, UNSENT)?,
             frames: Target::count_texts(transaction)?,
-            undelivered: undelivered::count(transaction)?,
-            parked: parked + records::count(transaction, LETTER)?,
+            undelivered: undelivered::count(transaction, &own)?,
+            parked,
             requests: records::count(transaction, REQUEST)?,
             problems: records::count(transaction, PROBLEM)?,
         })

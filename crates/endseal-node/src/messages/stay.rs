@@ -8,22 +8,30 @@ use core::time::Duration;
 
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::PersonRecord;
+use endseal_session::EngineError;
 use endseal_transport::Backoff;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::approach::Sender;
 use super::drain::Mailbox;
 use super::error::SyncError;
 use super::hub::HubClient;
-use super::letter_keys::LetterKeys;
+use super::node_files::NodeFiles;
 use super::report::SyncReport;
+use super::send_state::SendState;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
-use super::sync::{greet, send_again, send_all};
+use super::sync::{give_up, greet};
 use super::unconfirmed;
+use super::unfollowed::give_up_unfollowed;
+use super::unsent::KnownDocuments;
 
 /// Time after which the connection state is renewed, so that the hub does not run out of prekeys.
 const RENEWED: Duration = Duration::from_secs(3600);
+
+/// Time after which another attempt is made in groups of which commits are missing.
+const BEHIND: Duration = Duration::from_secs(1);
 
 /// Input of a lasting connection, which starts with a full sync.
 pub(crate) struct Stay<'s, 'e> {
@@ -31,8 +39,8 @@ pub(crate) struct Stay<'s, 'e> {
     pub(crate) engine: &'s SharedEngine<'e>,
     /// Newest person record of this identity.
     pub(crate) person: &'s PersonRecord,
-    /// Keys and rosters of the same state directory.
-    pub(crate) keys: &'s LetterKeys<'s>,
+    /// Files of the same state directory.
+    pub(crate) files: &'s NodeFiles<'s>,
     /// Notified when texts or receipts wait to be sent.
     pub(crate) said: &'s Notify,
     /// Time after which another attempt is made for messages that could not be sent or opened.
@@ -78,8 +86,9 @@ impl Stay<'_, '_> {
         let mut report = SyncReport::default();
         let visit = async {
             let may_send =
-                greet(self.hub, self.engine, self.person, self.keys, &mut report).await?;
-            let mailbox = Mailbox::subscribe(self.hub, self.engine, self.keys, &mut report).await?;
+                greet(self.hub, self.engine, self.person, self.files, &mut report).await?;
+            let mailbox =
+                Mailbox::subscribe(self.hub, self.engine, self.files, &mut report).await?;
             Ok::<_, SyncError>((may_send, mailbox))
         };
         let started = visit.await;
@@ -88,6 +97,9 @@ impl Stay<'_, '_> {
         }
         let (may_send, mut mailbox) = started?;
         let (turns, caught_up) = (SendTurns::new(), Cell::new(SyncReport::default()));
+        let state = &SendState::default();
+        let own = self.engine.address();
+        let sender = &Sender { hub: self.hub, engine: self.engine, files: self.files, state, own };
         let receiving = async {
             let mut report = SyncReport::default();
             let ended = mailbox.catch_up(turns.opened(), &mut report).await;
@@ -95,23 +107,22 @@ impl Stay<'_, '_> {
                 events.noted(&report);
             }
             ended?;
+            self.engine.with(give_up_unfollowed)?;
             // No send takes this over.
             match may_send {
                 true => caught_up.set(report),
                 false => events.noted(&report),
             }
             turns.end();
-            let mut retry = Instant::now() + self.retry;
             loop {
                 let mut report = SyncReport::default();
-                let mut ended = mailbox.wait(retry, &mut report).await;
-                if ended.is_ok() && Instant::now() >= retry {
-                    ended = mailbox.open_waiting(&mut report).await;
-                    retry = Instant::now() + self.retry;
-                }
+                let ended = mailbox.wait(Instant::now() + self.retry, &mut report).await;
                 events.noted(&report);
                 ended?;
-                if self.engine.with(unconfirmed::is_due)? {
+                self.engine.with(give_up_unfollowed)?;
+                // Texts of groups that were behind may be encrypted now.
+                let waits = state.has_behind() || has_work(sender)?;
+                if waits {
                     self.said.notify_one();
                 }
             }
@@ -119,11 +130,11 @@ impl Stay<'_, '_> {
         let sending = async {
             let mut sent = SyncReport::default();
             let mut ended = match may_send {
-                true => turns.send(&mut sent, async |report| self.send(report).await).await,
+                true => turns.send(&mut sent, async |report| sender.send_all(report).await).await,
                 false => Err(SyncError::Restored),
             };
             if ended.is_ok() {
-                ended = send_again(self.hub, self.engine, self.keys, &mut sent).await;
+                ended = sender.send_again(&mut sent).await;
             }
             report.add(caught_up.take());
             let mut visit = Some(report);
@@ -144,7 +155,11 @@ impl Stay<'_, '_> {
                             }
                             None => events.sent(&sent),
                         }
-                        Next::Said(waits.then_some(self.retry))
+                        Next::Said(if state.has_behind() {
+                            Some(BEHIND.min(self.retry))
+                        } else {
+                            waits.then_some(self.retry)
+                        })
                     }
                     Err(error @ SyncError::Restored) => {
                         // It goes on receiving, so that texts can be read.
@@ -177,7 +192,10 @@ impl Stay<'_, '_> {
                     () = &mut age => return Ok(()),
                 }
                 sent = SyncReport::default();
-                ended = self.send(&mut sent).await;
+                for group in state.stuck() {
+                    give_up(sender, &group)?;
+                }
+                ended = sender.send_all(&mut sent).await;
             }
         };
         tokio::select! {
@@ -196,8 +214,13 @@ impl Stay<'_, '_> {
             Next::Never => pending().await,
         }
     }
+}
 
-    async fn send(&self, report: &mut SyncReport) -> Result<(), SyncError> {
-        send_all(self.hub, self.engine, self.keys, report).await
+/// Returns true if there is something to send beside texts: receipts, or changes of groups.
+fn has_work(sender: &Sender<'_, '_>) -> Result<bool, EngineError> {
+    if sender.engine.with(unconfirmed::is_due)? {
+        return Ok(true);
     }
+    let known = KnownDocuments::of(sender)?;
+    Ok(!sender.engine.transaction(|transaction| known.due(transaction))?.is_empty())
 }

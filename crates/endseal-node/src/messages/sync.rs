@@ -5,36 +5,43 @@ use endseal_delivery::node::HubFault;
 use endseal_keyring::PersonRecord;
 use endseal_session::{Engine, EngineError};
 
+use super::approach::Sender;
 use super::device_change;
 use super::directory::{self, Found};
 use super::drain::Mailbox;
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::hub_address::note_address;
+use super::hub_groups::{self, conversation_of_group};
 use super::known_note;
-use super::letter_keys::LetterKeys;
 use super::membership::{Membership, membership, membership_in, publish_prekeys, replace_prekeys};
+use super::node_files::NodeFiles;
+use super::payload::HubGroupId;
+use super::pending_commit::put_commits;
 use super::problem::{self, ProblemClass};
-use super::puts::{put_receipts, put_texts};
-use super::records::{self, ACKNOWLEDGED, DROPPED, PUBLISHED, Transaction};
+use super::published::Published;
+use super::puts::{put_others, put_texts};
+use super::records::{self, ACKNOWLEDGED, DROPPED, Transaction};
 use super::report::SyncReport;
-use super::resend::resend_all;
+use super::resend::{give_up_group, resend_all};
+use super::send_state::SendState;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
 use super::unconfirmed::encrypt_receipts;
 use super::undelivered;
-use super::unsent::encrypt_unsent;
+use super::unfollowed::give_up_unfollowed;
 
 const VERSION: u32 = 1;
-/// Limit on the times that texts are encrypted because their devices are gone. An honest hub needs
-/// one time less.
-const ROUNDS: usize = 2;
+/// Limit on the times that texts are encrypted because their groups have changed.
+const ROUNDS: usize = 3;
+/// Limit on the exchanges of a visit. One suffices, unless other members change groups meanwhile.
+const VISITS: usize = 4;
 
 /// Persons about whom a visit asks because they have not confirmed all texts to them.
 const MAX_ASKED: usize = 256;
 
 /// Receives everything that waits at the hub, and sends everything that waits here. `person` is the
-/// newest record of this identity, and `keys` belong to the same state directory. After a failure,
+/// newest record of this identity, and `files` belong to the same state directory. After a failure,
 /// `report` holds what was done before.
 ///
 /// # Errors
@@ -44,17 +51,43 @@ pub async fn sync(
     hub: &HubClient<'_>,
     engine: &mut Engine,
     person: &PersonRecord,
-    keys: &LetterKeys<'_>,
+    files: &NodeFiles<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     let engine = &SharedEngine::new(engine);
-    let may_send = greet(hub, engine, person, keys, report).await?;
-    let mut mailbox = Mailbox::subscribe(hub, engine, keys, report).await?;
+    let may_send = greet(hub, engine, person, files, report).await?;
+    let state = &SendState::default();
+    let sender = &Sender { hub, engine, files, state, own: engine.address() };
+    for _ in 0..VISITS {
+        // Commits of groups that are behind now must arrive.
+        let behind = state.all_behind(engine)?;
+        report.skipped.clear();
+        exchange(sender, may_send, report).await?;
+        let still = state.all_behind(engine)?;
+        if still.is_empty() {
+            return Ok(());
+        }
+        for (group, _) in still.iter().filter(|it| behind.contains(it)) {
+            give_up(sender, group)?;
+        }
+    }
+    Ok(())
+}
+
+/// Receives and sends once.
+async fn exchange(
+    sender: &Sender<'_, '_>,
+    may_send: bool,
+    report: &mut SyncReport,
+) -> Result<(), SyncError> {
+    let Sender { hub, engine, files, .. } = *sender;
+    let mut mailbox = Mailbox::subscribe(hub, engine, files, report).await?;
     let turns = SendTurns::new();
     let (mut received, mut sent) = (SyncReport::default(), SyncReport::default());
     let receiving = async {
         mailbox.catch_up(turns.opened(), &mut received).await?;
         mailbox.finish().await?;
+        engine.with(give_up_unfollowed)?;
         turns.end();
         Ok::<_, SyncError>(())
     };
@@ -63,9 +96,9 @@ pub async fn sync(
             return Ok(Err(SyncError::Restored));
         }
         // A failure does not keep what waits from being received.
-        let ended = turns.send(&mut sent, async |it| send_all(hub, engine, keys, it).await).await;
+        let ended = turns.send(&mut sent, async |it| sender.send_all(it).await).await;
         Ok(match ended {
-            Ok(()) => send_again(hub, engine, keys, &mut sent).await,
+            Ok(()) => sender.send_again(&mut sent).await,
             failed => failed,
         })
     };
@@ -75,49 +108,64 @@ pub async fn sync(
     done?.1
 }
 
-/// Sends all that waits here and can be sent. Says newly to whom nothing was encrypted.
-pub(super) async fn send_all(
-    hub: &HubClient<'_>,
-    engine: &SharedEngine<'_>,
-    keys: &LetterKeys<'_>,
-    report: &mut SyncReport,
-) -> Result<(), SyncError> {
-    let before = engine.with(device_change::last_number)?;
-    // Texts whose devices are gone come back. They go before those that were written later.
-    let mut full = put_texts(hub, engine, report).await?;
-    for _ in 0..ROUNDS {
-        report.skipped.clear();
-        encrypt_unsent(hub, engine, keys, report).await?;
-        let before = report.returned;
-        full.extend(put_texts(hub, engine, report).await?);
-        if report.returned == before {
-            break;
-        }
-    }
-    if encrypt_receipts(hub, engine, keys).await? {
-        put_receipts(hub, engine, full, report).await?;
-    }
-    report.device_changes.extend(engine.with(|engine| device_change::after(engine, before))?);
-    Ok(())
+/// Gives up a group that is behind, because the hub does not deliver the commits that it has.
+pub(super) fn give_up(sender: &Sender<'_, '_>, group: &HubGroupId) -> Result<(), EngineError> {
+    let own = sender.engine.address().identity;
+    sender.state.forget(group);
+    sender.engine.transaction(|transaction: &mut Transaction<'_, '_>| match conversation_of_group(
+        transaction,
+        group,
+    )? {
+        Some(of) => give_up_group(transaction, &own, &of, group).map(drop),
+        None => Ok(()),
+    })
 }
 
-/// Asks for the devices of persons who have not confirmed all texts to them, and sends again what
-/// went to devices that they do not have any more. To be called when all receipts have arrived.
-pub(super) async fn send_again(
-    hub: &HubClient<'_>,
-    engine: &SharedEngine<'_>,
-    keys: &LetterKeys<'_>,
-    report: &mut SyncReport,
-) -> Result<(), SyncError> {
-    let before = engine.with(device_change::last_number)?;
-    let persons = engine.transaction(|transaction| undelivered::persons(transaction, MAX_ASKED))?;
-    directory::find_many(hub, engine, &persons).await?;
-    let changes = engine.with(|engine| device_change::after(engine, before))?;
-    if changes.is_empty() {
-        return Ok(());
+impl Sender<'_, '_> {
+    /// Sends all that waits here and can be sent. Says newly to whom nothing was encrypted.
+    pub(super) async fn send_all(&self, report: &mut SyncReport) -> Result<(), SyncError> {
+        let Self { hub, engine, files, state, .. } = *self;
+        let before = engine.with(device_change::last_number)?;
+        put_commits(hub, engine, state).await?;
+        // Texts whose groups have changed come back. They go before those that were written later.
+        let mut full = put_texts(hub, engine, state, report).await?;
+        let mut is_full = false;
+        for _ in 0..ROUNDS {
+            report.skipped.clear();
+            report.mailbox_full = false;
+            self.encrypt_unsent(report).await?;
+            is_full |= report.mailbox_full;
+            let before = report.returned;
+            full.extend(put_texts(hub, engine, state, report).await?);
+            if report.returned == before {
+                break;
+            }
+        }
+        if encrypt_receipts(engine, files)? {
+            put_others(hub, engine, state, full, report).await?;
+        }
+        report.mailbox_full |= is_full;
+        report.device_changes.extend(engine.with(|engine| device_change::after(engine, before))?);
+        Ok(())
     }
-    report.device_changes.extend(changes);
-    send_all(hub, engine, keys, report).await
+
+    /// Asks for the devices of persons who have not confirmed all texts to them, and sends again
+    /// what went to devices that they do not have any more. To be called when all receipts have
+    /// arrived.
+    pub(super) async fn send_again(&self, report: &mut SyncReport) -> Result<(), SyncError> {
+        let Self { hub, engine, .. } = *self;
+        let before = engine.with(device_change::last_number)?;
+        let own = engine.address().identity;
+        let persons =
+            engine.transaction(|transaction| undelivered::persons(transaction, &own, MAX_ASKED))?;
+        directory::find_many(hub, engine, &persons).await?;
+        let changes = engine.with(|engine| device_change::after(engine, before))?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        report.device_changes.extend(changes);
+        self.send_all(report).await
+    }
 }
 
 /// Compares the state of the hub with that of this device, and publishes what it lacks. Returns
@@ -126,7 +174,7 @@ pub(super) async fn greet(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
     person: &PersonRecord,
-    keys: &LetterKeys<'_>,
+    files: &NodeFiles<'_>,
     report: &mut SyncReport,
 ) -> Result<bool, SyncError> {
     let membership = engine.with(membership)?.ok_or(SyncError::NotJoined)?;
@@ -162,6 +210,7 @@ pub(super) async fn greet(
     }
     let own = person.identity().ed25519();
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        hub_groups::forget_old(transaction)?;
         let known = records::counter(transaction, DROPPED)?;
         if welcome.dropped > known {
             resend_all(transaction, own)?;
@@ -174,7 +223,7 @@ pub(super) async fn greet(
     let is_other = welcome.epoch == person.epoch() && welcome.digest != *person.digest().as_bytes();
     if welcome.epoch > person.epoch() || is_other {
         report.record_conflict |= is_other;
-        learn_own(hub, engine, person, keys).await?;
+        learn_own(hub, engine, person, files).await?;
     }
     if welcome.epoch < person.epoch() {
         let certificate = engine.with(|it| it.certificate().as_bytes()[..].into());
@@ -194,12 +243,12 @@ async fn learn_own(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
     person: &PersonRecord,
-    keys: &LetterKeys<'_>,
+    files: &NodeFiles<'_>,
 ) -> Result<(), SyncError> {
     let own = person.identity().ed25519();
     if let Found::Person(record, _) = directory::find(hub, engine, own).await? {
         // What cannot be written now is fetched again with the next visit.
-        let _ = keys.keep_person(&record);
+        let _ = files.keep_person(&record);
     }
     Ok(())
 }
@@ -211,7 +260,7 @@ fn is_older(engine: &mut Engine, welcome: &Welcome) -> Result<bool, EngineError>
     let sequence = engine.outbox().last_number()?;
     engine.transaction(|transaction| {
         let position = records::counter(transaction, ACKNOWLEDGED)?;
-        let published = records::counter(transaction, PUBLISHED)?;
+        let published = Published::load(transaction)?.count;
         Ok(welcome.sequence.is_some_and(|known| known > sequence)
             || welcome.acknowledged > position
             || welcome.published > published)

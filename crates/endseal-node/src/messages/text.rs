@@ -8,8 +8,9 @@ use endseal_crypto::secret::Zeroizing;
 
 use super::conversation::Conversation;
 
-/// Limit on the length of a text in bytes of UTF-8.
-pub const MAX_TEXT_LEN: usize = 1_000_000;
+/// Limit on the length of a text in bytes of UTF-8. With the padding of a group, which hides the
+/// length, a message then has less than 1 MiB.
+pub const MAX_TEXT_LEN: usize = 800_000;
 
 /// A decoded text and its metadata.
 #[derive(Clone, Copy)]

@@ -45,6 +45,8 @@ pub(crate) fn note_delivery(
         return Ok(());
     }
     let own = engine.address().identity;
+    // A device confirms no texts of its own person.
+    let is_own = *conversation == Conversation::Person(own);
     engine.transaction(|transaction| {
         let mut confirmations = Confirmations::of(own, conversation);
         let mut waiting = None;
@@ -62,7 +64,8 @@ pub(crate) fn note_delivery(
                 };
                 match is_confirmed {
                     _ if waiting.contains(&row.number) => Some(TextDelivery::Unsent),
-                    Some(_) => Some(TextDelivery::Undelivered),
+                    Some(_) if !is_own => Some(TextDelivery::Undelivered),
+                    Some(_) => None,
                     None => None,
                 }
             };
@@ -84,8 +87,8 @@ impl<'c> Confirmations<'c> {
         Self { own, conversation, series: HashMap::new() }
     }
 
-    /// Returns true if a device has confirmed the text of a row that was written here. `None` of a
-    /// letter, and of a text without a number of this device.
+    /// Returns true if a device has confirmed the text of a row that was written here. `None` for a
+    /// text to a team, and for one without a number of this device.
     pub(super) fn has(
         &mut self,
         transaction: &Transaction<'_, '_>,
@@ -99,7 +102,8 @@ impl<'c> Confirmations<'c> {
         let runs = match self.series.entry(series) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let is_own = TextId::last_in_series(transaction, person, &series)?.is_some();
+                let last = TextId::last_in_series(transaction, self.conversation, &series)?;
+                let is_own = last.is_some();
                 let runs = is_own.then(|| confirmed(transaction, person, &series)).transpose()?;
                 new.insert(runs)
             }
@@ -128,24 +132,28 @@ pub(super) fn rows_that_wait(
 }
 
 /// Counts the encrypted texts to persons that no device has confirmed.
-pub(super) fn count(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
+pub(super) fn count(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+) -> Result<u64, EngineError> {
     let mut count = 0_u64;
-    each_series(transaction, &mut |person, series, last| {
+    each_series(transaction, own, &mut |person, series, last| {
         let confirmed = confirmed(transaction, &person, &series)?.count();
         count = count.saturating_add(last.saturating_sub(confirmed));
         Ok(())
     })?;
-    Ok(count.saturating_sub(unsent_to_persons(transaction)?))
+    Ok(count.saturating_sub(unsent_to_others(transaction, own)?))
 }
 
 /// Returns persons who have not confirmed all texts to them, at most `limit`. Their devices may
 /// have changed without a text that was sent to them since.
 pub(super) fn persons(
     transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
     limit: usize,
 ) -> Result<Vec<PublicKey>, EngineError> {
     let mut persons = HashSet::new();
-    each_series(transaction, &mut |person, series, last| {
+    each_series(transaction, own, &mut |person, series, last| {
         if persons.len() < limit && confirmed(transaction, &person, &series)?.count() < last {
             persons.insert(person);
         }
@@ -157,15 +165,12 @@ pub(super) fn persons(
 /// A series of texts to a person: person, series, and the last number that was given in it.
 type OfSeries<'w> = dyn FnMut(PublicKey, [u8; SERIES_LEN], u64) -> Result<(), EngineError> + 'w;
 
-/// Calls `work` with each series to each person, present and past.
+/// Calls `work` with each series to each other person, present and past. `own` is this identity.
 pub(super) fn each_series(
     transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
     work: &mut OfSeries<'_>,
 ) -> Result<(), EngineError> {
-    let person = |name: &[u8]| {
-        let key = name.first_chunk().and_then(|name| PublicKey::from_bytes(name).ok());
-        key.ok_or(EngineError::Damaged("said"))
-    };
     let mut after = Vec::new();
     loop {
         let page = transaction.records_after(SAID, &after, PAGE)?;
@@ -173,7 +178,11 @@ pub(super) fn each_series(
         after.clone_from(name);
         for (name, value) in &page {
             let last = TextId::in_record(value)?;
-            work(person(name)?, last.series, last.number)?;
+            if let Conversation::Person(person) = conversation(name)?
+                && person != *own
+            {
+                work(person, last.series, last.number)?;
+            }
         }
     }
     after.clear();
@@ -182,21 +191,32 @@ pub(super) fn each_series(
         let Some((name, _)) = page.last() else { return Ok(()) };
         after.clone_from(name);
         for (name, value) in &page {
-            let series = name.last_chunk().ok_or(EngineError::Damaged("series"))?;
+            let (name, series) = name.split_last_chunk().ok_or(EngineError::Damaged("series"))?;
             let last = records::number(value).ok_or(EngineError::Damaged("series"))?;
-            work(person(name)?, *series, last)?;
+            if let Conversation::Person(person) = conversation(name)?
+                && person != *own
+            {
+                work(person, *series, last)?;
+            }
         }
     }
 }
 
-/// Counts the texts to persons that are not encrypted yet.
-fn unsent_to_persons(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
+fn conversation(name: &[u8]) -> Result<Conversation, EngineError> {
+    Conversation::in_name(name).ok_or(EngineError::Damaged("said"))
+}
+
+/// Counts the texts to other persons that are not encrypted yet.
+fn unsent_to_others(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+) -> Result<u64, EngineError> {
     let (mut after, mut count) = (0, 0);
     loop {
         let page = Waiting::page(transaction, after)?;
         let Some((last, _)) = page.last() else { return Ok(count) };
         after = *last;
-        count +=
-            page.iter().filter(|(_, it)| matches!(it.to, Conversation::Person(_))).count() as u64;
+        let is_to_other = |to| matches!(to, Conversation::Person(person) if person != *own);
+        count += page.iter().filter(|(_, it)| is_to_other(it.to)).count() as u64;
     }
 }

@@ -1,188 +1,235 @@
-//! Encrypts unsent texts for the current devices of their receivers.
+//! Encrypts unsent texts in the groups of their conversations.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_keyring::device::{Address, Certificate};
-use endseal_session::{BeginSessionError, EngineError, SendError};
-use endseal_store::SessionStatus;
+use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::roster::GroupId;
+use endseal_session::{EngineError, SendError};
 
+use super::approach::Sender;
 use super::conversation::Conversation;
-use super::directory::{self, Found};
+use super::directory;
 use super::error::SyncError;
 use super::history::HistoryRow;
-use super::hub::HubClient;
-use super::letter_keys::LetterKeys;
-use super::letter_recipients::LetterRecipients;
+use super::hub_groups::{Documents, HubGroups};
+use super::payload::HubGroupId;
 use super::records::{Transaction, UNSENT};
+use super::replacement;
 use super::report::{Skipped, SkippedReason, SyncReport};
-use super::shared_engine::SharedEngine;
 use super::undelivered::is_unsent;
 use super::waiting::Waiting;
 use crate::frame_target::Target;
 
-/// Receivers of the texts in a conversation.
-enum Receivers {
-    /// Devices of a person, which have sessions.
-    Devices(Vec<Certificate>),
-    /// Members of a group; `None` if nothing can be sent to it.
-    Members(Option<LetterRecipients>),
-}
-
-/// Encrypts all texts that can be sent, in the order in which they were written.
-pub(super) async fn encrypt_unsent(
-    hub: &HubClient<'_>,
-    engine: &SharedEngine<'_>,
-    keys: &LetterKeys<'_>,
-    report: &mut SyncReport,
-) -> Result<(), SyncError> {
-    let (mut receivers, mut groups) = (HashMap::new(), None);
-    let mut after = 0;
-    loop {
-        let page = engine.transaction(|it| Waiting::page(it, after))?;
-        let Some((last, _)) = page.last() else { return Ok(()) };
-        after = *last;
-        let mut texts = Vec::new();
-        for (number, Waiting { to, .. }) in page {
-            if let Entry::Vacant(entry) = receivers.entry(to) {
-                entry.insert(match &to {
-                    Conversation::Person(person) => {
-                        Receivers::Devices(reach(hub, engine, person, report).await?)
-                    }
-                    Conversation::Group(id) => {
-                        let groups = groups.get_or_insert_with(|| keys.groups());
-                        let found = LetterRecipients::find(hub, engine, groups, id, report);
-                        Receivers::Members(found.await?)
-                    }
-                });
-            }
-            texts.push((number, to));
-        }
-        let mut left_out = HashSet::new();
-        let sent = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-            let mut sent = 0;
-            for (number, to) in &texts {
-                // It may have been cancelled while the hub was asked.
-                if !is_unsent(transaction, *number)? {
-                    continue;
-                }
-                let row = HistoryRow::of(transaction, to, *number)?;
-                let is_sent = match receivers.get(to) {
-                    Some(Receivers::Devices(devices)) => {
-                        let mut left_out = |device| left_out.insert((*to, device));
-                        encrypt(transaction, &row, devices, &mut left_out)?
-                    }
-                    Some(Receivers::Members(Some(members))) => {
-                        seal(transaction, keys, &row, to, members)?
-                    }
-                    _ => false,
-                };
-                if is_sent {
-                    transaction.remove_record(UNSENT, &number.to_be_bytes())?;
-                    sent += 1;
-                }
-            }
-            Ok::<_, EngineError>(sent)
-        })?;
-        report.encrypted += sent;
-        report.skipped.extend(left_out.into_iter().map(|(to, device)| Skipped {
-            to,
-            device: Some(device),
-            reason: SkippedReason::NoSession,
-        }));
-    }
-}
-
-/// Finds the devices of a person, and establishes missing sessions. Reports the devices that cannot
-/// be used.
-async fn reach(
-    hub: &HubClient<'_>,
-    engine: &SharedEngine<'_>,
-    to: &PublicKey,
-    report: &mut SyncReport,
-) -> Result<Vec<Certificate>, SyncError> {
-    let own = engine.address();
-    let mut skip = |device: Option<Address>, reason: SkippedReason| {
-        report.skipped.push(Skipped { to: Conversation::Person(*to), device, reason });
-    };
-    let devices = match directory::find(hub, engine, to).await? {
-        Found::Person(_, devices) => devices,
-        Found::Unknown => {
-            skip(None, SkippedReason::Unknown);
-            return Ok(Vec::new());
-        }
-        Found::Refused => {
-            skip(None, SkippedReason::Directory);
-            return Ok(Vec::new());
-        }
-    };
-    if devices.iter().all(|device| device.address() == own) {
-        skip(None, SkippedReason::NoDevice);
-    }
-    let mut reached = Vec::new();
-    for device in devices {
-        let address = device.address();
-        if address == own {
-            continue;
-        }
-        let sessions = engine.transaction(|transaction| transaction.sessions(address))?;
-        if sessions.iter().any(|it| it.status == SessionStatus::Active) {
-            reached.push(device);
-            continue;
-        }
-        let Some(bundle) = directory::take(hub, &device).await? else {
-            skip(Some(address), SkippedReason::NoPrekey);
-            continue;
-        };
-        match engine.transaction(|transaction| transaction.begin_session(address, &bundle)) {
-            Ok(()) => reached.push(device),
-            Err(BeginSessionError::Engine(error)) => return Err(error.into()),
-            Err(_) => skip(Some(address), SkippedReason::Directory),
-        }
-    }
-    Ok(reached)
-}
-
-/// Encrypts one text to devices. Returns false if it was encrypted to none of them. Calls
-/// `left_out` for devices whose session cannot send.
-fn encrypt(
-    transaction: &mut Transaction<'_, '_>,
-    row: &HistoryRow,
-    devices: &[Certificate],
-    left_out: &mut dyn FnMut(Address) -> bool,
-) -> Result<bool, EngineError> {
-    let mut sent = Vec::with_capacity(devices.len());
-    for device in devices {
-        let sequence = match transaction.encrypt(device.address(), &row.plaintext) {
-            Ok(sequence) => sequence,
-            Err(SendError::Engine(error)) => return Err(error),
-            Err(_) => {
-                left_out(device.address());
+impl Sender<'_, '_> {
+    /// Changes the groups that must change, and encrypts all texts that can be sent, in the order
+    /// in which they were written.
+    pub(super) async fn encrypt_unsent(&self, report: &mut SyncReport) -> Result<(), SyncError> {
+        let own = self.engine.address().identity;
+        let (mut reached, mut changed) = (HashMap::new(), HashMap::new());
+        let known = KnownDocuments::of(self)?;
+        for conversation in self.engine.transaction(|it| known.due(it))? {
+            if !self.state.may_try(&conversation) {
                 continue;
             }
-        };
-        sent.push((sequence, device.keys().peer_id));
+            // The user need not learn whom it does not reach, unless a text waits.
+            let mut of_change = SyncReport::default();
+            let group = self.reach(&conversation, &mut of_change).await?;
+            changed.insert(conversation, of_change);
+            if let Some(group) = group {
+                self.engine.transaction(|transaction| {
+                    known.note(transaction, &conversation)?;
+                    announce(transaction, &own, &conversation, &group)
+                })?;
+                reached.insert(conversation, Some(group));
+            }
+        }
+        let mut after = 0;
+        loop {
+            let page = self.engine.transaction(|it| Waiting::page(it, after))?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = *last;
+            for (_, Waiting { to, .. }) in &page {
+                if let Some(SyncReport { skipped, mailbox_full, .. }) = changed.remove(to)
+                    && reached.contains_key(to)
+                {
+                    report.skipped.extend(skipped);
+                    report.mailbox_full |= mailbox_full;
+                }
+                if let Entry::Vacant(entry) = reached.entry(*to) {
+                    entry.insert(match known.is_alone && *to == Conversation::Person(own) {
+                        true => None,
+                        false => self.reach(to, report).await?,
+                    });
+                }
+            }
+            let (mut announced, mut left_out) = (HashSet::new(), HashSet::new());
+            let sent = self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                let mut sent = 0;
+                for (number, Waiting { to, .. }) in &page {
+                    if known.is_alone && *to == Conversation::Person(own) {
+                        // No other device of this person gets it.
+                        transaction.remove_record(UNSENT, &number.to_be_bytes())?;
+                    }
+                    let Some(Some(group)) = reached.get(to) else { continue };
+                    // It may have been cancelled while the hub was asked.
+                    if !is_unsent(transaction, *number)? {
+                        continue;
+                    }
+                    if announced.insert(*group) {
+                        known.note(transaction, to)?;
+                        announce(transaction, &own, to, group)?;
+                    }
+                    let Some(mailboxes) = self.mailboxes(transaction, group)? else {
+                        left_out.insert(*to);
+                        continue;
+                    };
+                    let row = HistoryRow::of(transaction, to, *number)?;
+                    match transaction.encrypt_group(group, &row.plaintext) {
+                        Ok(sequence) => {
+                            Target { mailboxes, ..Target::members(*group, *number) }
+                                .put(transaction, sequence)?;
+                            transaction.remove_record(UNSENT, &number.to_be_bytes())?;
+                            sent += 1;
+                        }
+                        Err(SendError::Engine(error)) => return Err(error),
+                        Err(_) => {
+                            left_out.insert(*to);
+                        }
+                    }
+                }
+                Ok::<_, EngineError>(sent)
+            })?;
+            report.encrypted += sent;
+            report.skipped.extend(left_out.into_iter().map(|to| Skipped {
+                to,
+                device: None,
+                reason: SkippedReason::NoSession,
+            }));
+        }
     }
-    for (sequence, peer) in &sent {
-        Target::device(*peer, row.number, sent.len() - 1).put(transaction, *sequence)?;
-    }
-    Ok(!sent.is_empty())
 }
 
-/// Seals one text to the members of a group. Returns false if that fails.
-fn seal(
-    transaction: &mut Transaction<'_, '_>,
-    keys: &LetterKeys<'_>,
-    row: &HistoryRow,
-    to: &Conversation,
-    members: &LetterRecipients,
-) -> Result<bool, EngineError> {
-    let Some(letter) = members.seal(keys, row.time, &row.plaintext) else { return Ok(false) };
-    for mailboxes in letter.frames {
-        let sequence = transaction.post(&to.id(), letter.envelope.clone())?;
-        let target = Target { row: row.number, epoch: members.epoch(), mailboxes };
-        target.put(transaction, sequence)?;
+impl Sender<'_, '_> {
+    /// Returns the mailboxes of a text: none if all members get it, and `None` if there is no
+    /// mailbox any more.
+    fn mailboxes(
+        &self,
+        transaction: &mut Transaction<'_, '_>,
+        group: &HubGroupId,
+    ) -> Result<Option<Vec<PeerId>>, EngineError> {
+        if !self.state.has_gone(group) {
+            return Ok(Some(Vec::new()));
+        }
+        let members = transaction.group_peers(group)?;
+        let (gone, left): (Vec<_>, Vec<_>) = members
+            .into_iter()
+            .filter(|(member, _)| *member != self.own)
+            .map(|(_, peer)| peer)
+            .partition(|peer| self.state.is_gone(group, peer));
+        Ok(match (gone.is_empty(), left.is_empty()) {
+            (true, _) => Some(Vec::new()),
+            (false, true) => None,
+            (false, false) => Some(left),
+        })
     }
-    Ok(true)
+}
+
+/// Newest documents that this device brings into groups.
+pub(super) struct KnownDocuments {
+    own: u64,
+    /// True if this person has no other device.
+    is_alone: bool,
+    /// Epochs of rosters. True if this person is the owner and a member.
+    rosters: HashMap<GroupId, (u64, bool)>,
+}
+
+impl KnownDocuments {
+    pub(super) fn of(sender: &Sender<'_, '_>) -> Result<Self, EngineError> {
+        let own = sender.engine.address().identity;
+        let record = sender.engine.with(|engine| directory::known(engine, &own))?;
+        let rosters = sender.files.all_rosters().into_iter().map(|roster| {
+            let is_owner = *roster.owner() == own && roster.member_of_key(&own).is_some();
+            (*roster.id(), (roster.epoch(), is_owner))
+        });
+        let is_alone = record.as_ref().is_some_and(|it| it.devices().count() == 1);
+        let own = record.map_or(0, |it| it.epoch());
+        Ok(Self { own, is_alone, rosters: rosters.collect() })
+    }
+
+    fn documents(&self, conversation: &Conversation) -> Documents {
+        let roster = match conversation {
+            Conversation::Group(id) => self.rosters.get(id).map_or(0, |(epoch, _)| *epoch),
+            Conversation::Person(_) => 0,
+        };
+        Documents { own: self.own, roster }
+    }
+
+    /// Returns the conversations whose groups must change though no text waits: those all of whose
+    /// groups were given up, those whose documents are later here, those with a group that the
+    /// others must learn of, and teams of this person that have no group yet.
+    pub(super) fn due(
+        &self,
+        transaction: &Transaction<'_, '_>,
+    ) -> Result<Vec<Conversation>, EngineError> {
+        let all = HubGroups::all(transaction)?;
+        let is_due = |it: &&HubGroups| {
+            let Documents { own, roster } = self.documents(&it.conversation);
+            let is_later = own > it.documents.own || roster > it.documents.roster;
+            let mut alive = it.groups.iter().filter(|it| it.given_up == 0).peekable();
+            let is_held = alive.peek().is_some();
+            let announces = alive.any(|it| it.announced().is_some());
+            !it.groups.is_empty() && (is_later || announces || !is_held)
+        };
+        let mut due: Vec<_> = all.iter().filter(is_due).map(|it| it.conversation).collect();
+        let known: HashSet<_> =
+            all.iter().filter(|it| !it.groups.is_empty()).map(|it| it.conversation).collect();
+        let owned = self.rosters.iter().filter(|(_, (_, is_owner))| *is_owner);
+        let teams = owned.map(|(id, _)| Conversation::Group(*id));
+        due.extend(teams.filter(|it| !known.contains(it)));
+        Ok(due)
+    }
+
+    /// Notes that the group in which texts of a conversation are sent has the documents.
+    fn note(
+        &self,
+        transaction: &Transaction<'_, '_>,
+        conversation: &Conversation,
+    ) -> Result<(), EngineError> {
+        let mut groups = HubGroups::of(transaction, conversation)?;
+        let documents = self.documents(conversation);
+        if groups.documents != documents {
+            groups.documents = documents;
+            groups.put(transaction)?;
+        }
+        Ok(())
+    }
+}
+
+/// Encrypts the notice that a group replaces another one, if the members have not learned of it.
+fn announce(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    conversation: &Conversation,
+    group: &HubGroupId,
+) -> Result<(), EngineError> {
+    let mut groups = HubGroups::of(transaction, conversation)?;
+    let Some(replaced) = groups.group_mut(group).and_then(|it| it.announced()) else {
+        return Ok(());
+    };
+    let mut waits = false;
+    Target::each(transaction, &mut |_, target| {
+        waits |= !target.is_text() && target.mailboxes.is_empty() && target.group == Some(*group);
+    })?;
+    let Some(plaintext) = replacement::plaintext(own, conversation, &replaced).filter(|_| !waits)
+    else {
+        return Ok(());
+    };
+    match transaction.encrypt_group(group, &plaintext) {
+        Ok(sequence) => Target::members(*group, 0).put(transaction, sequence),
+        Err(SendError::Engine(error)) => Err(error),
+        // The next visit tries again.
+        Err(_) => Ok(()),
+    }
 }

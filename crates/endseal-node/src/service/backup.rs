@@ -3,30 +3,35 @@
 use std::fs;
 use std::io::Write as _;
 
+use endseal_crypto::identity::Identity;
 use endseal_session::Engine;
 
 use crate::api::{Backup, Error, ErrorKind, Reply};
 use crate::archive::{ArchiveKeys, WriteArchiveError, write_archive};
 use crate::atomic::{AtomicFile, Existing, Readers};
 use crate::error_line::line;
-use crate::messages::{LetterKeys, now};
+use crate::home::Home;
+use crate::messages::now;
 
 /// Name of the file in the state directory.
 const FILE: &str = "backup.endseal";
 
 /// Removes a backup that a caller has not taken.
-pub(super) fn remove_backup(keys: &LetterKeys<'_>) {
-    let _ = fs::remove_file(keys.home().file(FILE));
+pub(super) fn remove_backup(home: &Home) {
+    let _ = fs::remove_file(home.file(FILE));
 }
 
 /// Writes a backup into the state directory.
-pub(super) fn write_backup(keys: &LetterKeys<'_>, engine: &mut Engine) -> Result<Reply, Error> {
+pub(super) fn write_backup(
+    home: &Home,
+    device: &Identity,
+    engine: &mut Engine,
+) -> Result<Reply, Error> {
     let failed = |error: &dyn core::error::Error| Error::new(ErrorKind::Store, &line(error));
-    let home = keys.home();
     let person = home.person().map_err(|error| failed(&error))?;
     let file = AtomicFile::create(&home.file(FILE), Existing::Replace, Readers::Owner);
     let mut file = file.map_err(|error| failed(&error))?;
-    let of = ArchiveKeys { device: keys.device(), person: &person, link: None };
+    let of = ArchiveKeys { device, person: &person, link: None };
     let texts = write_archive(home, of, engine, now(), &mut file).map_err(|error| match error {
         WriteArchiveError::Engine(error) => error.into(),
         other => failed(&other),

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use endseal_crypto::identity::Identity;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -10,7 +11,8 @@ use super::backup::write_backup;
 use super::call::Call;
 use super::hub_state::HubState;
 use crate::api::{Reply, Request, execute};
-use crate::messages::{LetterKeys, SharedEngine};
+use crate::home::Home;
+use crate::messages::SharedEngine;
 
 /// Interval of the maintenance.
 const TIDY: Duration = Duration::from_secs(60);
@@ -18,7 +20,7 @@ const TIDY: Duration = Duration::from_secs(60);
 /// Serves requests one after the other. Returns when all senders of the channel are gone.
 pub(super) async fn serve_calls(
     engine: &SharedEngine<'_>,
-    keys: &LetterKeys<'_>,
+    (home, device): (&Home, &Identity),
     calls: &mut mpsc::Receiver<Call>,
     state: &HubState<'_>,
 ) {
@@ -47,8 +49,8 @@ pub(super) async fn serve_calls(
                     | Request::Block { .. }
             );
         let mut answer = engine.with(|engine| match request {
-            Request::Backup {} => write_backup(keys, engine),
-            request => execute(engine, keys.home(), request),
+            Request::Backup {} => write_backup(home, device, engine),
+            request => execute(engine, home, request),
         });
         if is_accepted {
             engine.note_arrivals();

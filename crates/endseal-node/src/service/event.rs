@@ -31,6 +31,14 @@ pub enum ServiceEvent {
         /// Number of texts of blocked persons that were dropped.
         blocked: u64,
     },
+    /// Texts of teams wait, because their owners are no contacts, or this device is no member of
+    /// conversations any more.
+    Membership {
+        /// Number of teams whose texts wait; `sync` names them.
+        teams: u64,
+        /// Number of conversations that this device has left.
+        left: u64,
+    },
     /// The hub's address changes, or the hub told an address that was refused.
     HubMove(HubMove),
     /// Messages failed since the last report; `inbox --problems` shows them.

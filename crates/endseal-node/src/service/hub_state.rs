@@ -85,6 +85,10 @@ impl<'n> HubState<'n> {
         if requests + no_room + blocked > 0 {
             (self.notify)(ServiceEvent::Unasked { requests, no_room, blocked });
         }
+        let (teams, left) = (report.teams.len() as u64, report.left.len() as u64);
+        if teams + left > 0 {
+            (self.notify)(ServiceEvent::Membership { teams, left });
+        }
         for hub_move in &report.hub_moves {
             (self.notify)(ServiceEvent::HubMove(hub_move.clone()));
         }

@@ -12,7 +12,7 @@ use super::hub_state::HubState;
 use super::{CLOSE_TIMEOUT, ServiceOptions};
 use crate::api::{Error, ErrorKind};
 use crate::error_line::line;
-use crate::messages::{HubClient, LetterKeys, SharedEngine, Stay, SyncError, membership};
+use crate::messages::{HubClient, NodeFiles, SharedEngine, Stay, SyncError, membership};
 
 /// Age at which a connection counts as working. The next failure is then counted as the first one.
 const WORKED: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const RENEWED: Duration = Duration::from_secs(12 * 3600);
 /// Keeps the connection to the hub. Never returns.
 pub(super) async fn stay_connected(
     engine: &SharedEngine<'_>,
-    own: (&PersonRecord, &LetterKeys<'_>),
+    own: (&PersonRecord, &NodeFiles<'_>),
     options: &ServiceOptions,
     dial: impl AsyncFn(&str) -> Result<Dialed, DialError>,
     state: &HubState<'_>,
@@ -76,13 +76,13 @@ fn addresses(engine: &SharedEngine<'_>) -> Result<String, SyncError> {
 async fn stay(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
-    own: (&PersonRecord, &LetterKeys<'_>),
+    own: (&PersonRecord, &NodeFiles<'_>),
     options: &ServiceOptions,
     state: &HubState<'_>,
 ) -> Result<(), Error> {
     let begin = Instant::now();
-    let (person, keys) = own;
-    let stay = Stay { hub, engine, person, keys, said: &state.said, retry: options.retry };
+    let (person, files) = own;
+    let stay = Stay { hub, engine, person, files, said: &state.said, retry: options.retry };
     while begin.elapsed() < RENEWED {
         state.syncs.begin();
         let again = state.syncs.asked();

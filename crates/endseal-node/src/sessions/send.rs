@@ -13,6 +13,7 @@ use super::TextError;
 use crate::atomic::AtomicFile;
 use crate::error::FileError;
 use crate::frame_target::Target;
+use crate::messages::is_hub_group;
 
 /// Ciphertexts that are read from the store at once.
 const PAGE: usize = 64;
@@ -149,7 +150,9 @@ fn without_frames(engine: &mut Engine, page: &mut Vec<Pending>) -> Result<(), En
     engine.transaction(|transaction| {
         let mut targets = Vec::with_capacity(page.len());
         for pending in page.iter() {
-            targets.push(Target::of(transaction, pending.number)?.is_some());
+            let is_of_hub = Target::of(transaction, pending.number)?.is_some()
+                || is_hub_group(transaction, &pending.conversation)?;
+            targets.push(is_of_hub);
         }
         let mut targets = targets.into_iter();
         page.retain(|_| !targets.next().unwrap_or_default());

@@ -12,7 +12,6 @@ mod both_ways;
 mod groups;
 mod home;
 mod install;
-mod letter_vectors;
 mod messages;
 mod node_vectors;
 mod pair;

@@ -6,7 +6,7 @@ use std::path::Path;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::Address;
 use endseal_node::messages::{
-    Conversation, HistoryRow, Membership, Payload, Problem, Text, TextReceipt,
+    Conversation, HistoryRow, Membership, Payload, PayloadKind, Problem, Text, TextReceipt,
 };
 use endseal_testing::hex;
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn every_vector_is_read_as_it_says() {
         assert_eq!(vector.as_object().unwrap().len(), fields, "fields of {}", path.display());
         counts[usize::from(found.is_ok())] += 1;
     }
-    assert_eq!(counts, [98, 34], "refusals and successes");
+    assert_eq!(counts, [99, 35], "refusals and successes");
 }
 
 /// Returns the number of inputs of the kind, and the outputs.
@@ -46,14 +46,20 @@ fn read(vector: &Value) -> (usize, Found) {
     }
 }
 
-pub(crate) type Outputs = Vec<(&'static str, String)>;
+type Outputs = Vec<(&'static str, String)>;
 
 fn payload(vector: &Value) -> Option<Outputs> {
     let bytes = bytes(vector, "bytes");
     let payload = Payload::read(&bytes)?;
-    let mut outputs = address(&payload.sender()?);
-    outputs.push(("ciphertext", hex(payload.ciphertext)));
-    Some(outputs)
+    let content = match payload.kind {
+        PayloadKind::Message => "message",
+        PayloadKind::Welcome => "welcome",
+    };
+    Some(vec![
+        ("content", content.to_owned()),
+        ("group", hex(payload.group)),
+        ("body", hex(payload.body)),
+    ])
 }
 
 fn said(vector: &Value) -> Option<Outputs> {
@@ -107,7 +113,7 @@ fn problem(vector: &Value) -> Option<Outputs> {
     ])
 }
 
-pub(crate) fn address(address: &Address) -> Outputs {
+fn address(address: &Address) -> Outputs {
     vec![
         ("identity", hex(address.identity.as_bytes())),
         ("device", address.device.number().to_string()),

@@ -69,7 +69,7 @@ fn sixteen_devices_fit() {
 }
 
 /// The record names a user identity that is not derived from the epoch key, as a thief of the
-/// root's key would make it to read letters.
+/// root's key would make it to read what is sealed to the person.
 #[test]
 fn a_user_identity_that_is_not_of_the_epoch_key_is_refused() {
     let [root, device, thief] = [(); 3].map(|()| identity());

@@ -10,7 +10,7 @@ use endseal_keyring::device::{Certificate, DeviceKeys};
 use endseal_keyring::person::PersonChanges;
 use endseal_keyring::{Invitation, LinkRequest, PersonRecord};
 use endseal_node::messages::{
-    DeviceName, HubClient, LetterKeys, LinkError, PersonAtHub, hub_limits, membership, name_device,
+    DeviceName, HubClient, LinkError, NodeFiles, PersonAtHub, hub_limits, membership, name_device,
     register_other, send_archive,
 };
 use endseal_node::sessions::random_device;
@@ -79,7 +79,7 @@ pub(super) fn run(
         let at = hub_of(membership(engine)?)?;
         let to = Destination { peer: at.peer, hosts: &at.hosts, timeouts, limits: hub_limits() };
         // The history goes with what waits at the hub, and not from a directory that went back.
-        visit(engine, &key, &at, &LetterKeys::new(&home, &own), timeouts, ctx)??;
+        visit(engine, &key, &at, &NodeFiles::new(&home), timeouts, ctx)??;
         let at_hub = ask(&root, &key, &to, ctx)?;
         let lock = home.lock()?;
         let (record, certificate) = sign(&request, args.device, &root, &at_hub, &home, ctx)?;

@@ -5,7 +5,7 @@ use core::time::Duration;
 use endseal_codec::hub::Code;
 use endseal_node::NewDeviceKeys;
 use endseal_node::messages::{
-    HubClient, HubError, LetterKeys, SyncError, SyncReport, device_name, hub_limits, membership,
+    HubClient, HubError, NodeFiles, SyncError, SyncReport, device_name, hub_limits, membership,
     register, sync,
 };
 use endseal_session::Engine;
@@ -57,7 +57,7 @@ pub(super) fn run(
             let at = hub_of(membership(engine)?)?;
             let key = TransportKey::new(&before);
             if engine.certificate().keys().peer_id == key.peer_id() {
-                let keys = LetterKeys::new(&home, &before);
+                let keys = NodeFiles::new(&home);
                 take_what_waits(engine, &key, &at, &keys, timeouts, ctx)?;
             }
             Ok(at)
@@ -110,7 +110,7 @@ fn take_what_waits(
     engine: &mut Engine,
     key: &TransportKey,
     at: &HubAddress,
-    keys: &LetterKeys<'_>,
+    keys: &NodeFiles<'_>,
     timeouts: Timeouts,
     ctx: &mut Ctx,
 ) -> Result<(), Failure> {
@@ -129,7 +129,7 @@ pub(super) fn visit(
     engine: &mut Engine,
     key: &TransportKey,
     at: &HubAddress,
-    keys: &LetterKeys<'_>,
+    keys: &NodeFiles<'_>,
     timeouts: Timeouts,
     ctx: &mut Ctx,
 ) -> Result<Result<(), SyncError>, Failure> {

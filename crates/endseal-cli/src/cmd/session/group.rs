@@ -12,6 +12,7 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use endseal_node::messages::carried_groups;
 use endseal_node::{AtomicFile, Existing, FileError, Readers, sessions};
 use endseal_session::group::MAX_GROUP_ID_LEN;
 use endseal_session::{ConversationId, Engine, GroupChangeError, GroupSummary};
@@ -152,7 +153,7 @@ impl Known {
     /// Finds the group that is shown under this name.
     fn find(name: &str, engine: &mut Engine) -> Result<Self, Failure> {
         let mut found: Vec<_> =
-            engine.groups()?.into_iter().filter(|id| group_name(id) == name).collect();
+            carried_groups(engine)?.into_iter().filter(|id| group_name(id) == name).collect();
         match (found.pop(), found.is_empty()) {
             (Some(id), true) => Ok(Self { id, name: name.to_owned() }),
             (Some(_), false) => {

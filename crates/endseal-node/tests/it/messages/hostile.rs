@@ -49,10 +49,12 @@ async fn frames_that_cannot_be_opened_cost_no_other() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     let mallory = world.member("mallory").await;
-    let address = |person: &Person| {
-        let device = person.engine.address().device.number().to_le_bytes();
-        [&person.identity.as_bytes()[..], &device].concat()
-    };
+    // The group of Alice and Bob.
+    alice.say(&bob.identity, "0");
+    alice.sync(&world).await;
+    bob.sync(&world).await;
+    let [of_alice]: [_; 1] = bob.engine.groups().unwrap().try_into().unwrap();
+    let context = |kind: u8, group: &[u8]| [&[kind], group].concat();
     let message = |scheme, context: &[u8]| SealedMessage {
         scheme,
         context: context.into(),
@@ -60,12 +62,13 @@ async fn frames_that_cannot_be_opened_cost_no_other() {
         ..SealedMessage::default()
     };
     let hostile = [
-        message(Scheme::MLS, &address(&mallory)),
-        message(Scheme::PAIRWISE, &[0; 36]),
-        message(Scheme::PAIRWISE, b"short"),
-        // Not a message of a session, and in the name of another person.
-        message(Scheme::PAIRWISE, &address(&mallory)),
-        message(Scheme::PAIRWISE, &address(&alice)),
+        message(Scheme::PAIRWISE, &context(1, &of_alice)),
+        message(Scheme::MLS, &context(0, &of_alice)),
+        message(Scheme::MLS, b"short"),
+        // No message of a group, for an unknown group and for one of others.
+        message(Scheme::MLS, &context(1, &[7; 16])),
+        message(Scheme::MLS, &context(1, &of_alice)),
+        message(Scheme::MLS, &context(2, &of_alice)),
     ];
     let mut sequence = 0;
     for hostile in hostile {
@@ -75,12 +78,12 @@ async fn frames_that_cannot_be_opened_cost_no_other() {
         alice.sync(&world).await;
     }
     let report = bob.sync(&world).await;
-    assert_eq!((report.received, report.problems), (5, 5));
+    assert_eq!((report.received, report.problems), (6, 6));
     let texts: Vec<_> = bob.read().into_iter().map(|(_, text)| text).collect();
-    assert_eq!(texts, ["1", "2", "3", "4", "5"]);
+    assert_eq!(texts, ["0", "1", "2", "3", "4", "5", "6"]);
     let found = problems(&mut bob.engine).unwrap();
     let classes: Vec<_> = found.iter().map(|it| it.class.as_str()).collect();
-    assert_eq!(classes, ["frame", "frame", "frame", "malformed", "malformed"]);
+    assert_eq!(classes, ["welcome", "frame", "frame", "frame", "malformed", "malformed"]);
     let peer = mallory.engine.certificate().keys().peer_id;
     assert!(found.iter().all(|it| it.peer == peer));
     // They are acknowledged, and are not delivered again.
@@ -94,17 +97,23 @@ async fn a_ciphertext_that_another_repeats_is_no_second_text() {
     let mallory = world.member("mallory").await;
     alice.say(&bob.identity, "once");
     alice.sync(&world).await;
-    // Bundles that a hub in collusion with Mallory would hand out.
+    // Frames that a hub in collusion with Mallory would hand out.
     let mut store = world.store();
     let bytes = endseal_hub::HubStore::devices(&mut store).unwrap();
     let row = bytes.iter().find(|it| it.frames > 0).unwrap().row;
     let mut reader = endseal_hub::HubStore::reader(&store).unwrap();
     let deliveries = reader.deliveries(row, 0, 10, 1 << 20).unwrap();
-    let frame = StoredFrame::parse(&deliveries[0].frame, stored_limits()).unwrap();
-    let sender = frame.sender();
-    let frame = frame.vouched_by(&sender).unwrap();
-    let message = SealedMessage::decode(frame.payload(), stored_limits()).unwrap();
-    put(&world, &mallory, &bob, 1, message).await;
+    // The welcome, and the text.
+    let mut sequence = 0;
+    for delivery in &deliveries {
+        let frame = StoredFrame::parse(&delivery.frame, stored_limits()).unwrap();
+        let sender = frame.sender();
+        let frame = frame.vouched_by(&sender).unwrap();
+        let message = SealedMessage::decode(frame.payload(), stored_limits()).unwrap();
+        sequence += 1;
+        put(&world, &mallory, &bob, sequence, message).await;
+    }
+    assert_eq!(sequence, 2);
     let report = bob.sync(&world).await;
     assert_eq!((report.received, report.problems), (1, 1));
     assert_eq!(bob.read(), [(alice.identity, "once".to_owned())]);

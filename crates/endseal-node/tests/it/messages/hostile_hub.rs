@@ -1,6 +1,8 @@
 //! Hubs that lie about persons, prekeys and frames.
 
 use core::num::NonZeroU32;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{
     Answer, CaughtUp, Code, Deliver, Gap, GapReason, Person as PersonAnswer, Prekey, Refused,
@@ -12,8 +14,11 @@ use endseal_delivery::node::HubFault;
 use endseal_delivery::stored_limits;
 use endseal_keyring::PersonRecord;
 use endseal_keyring::person::PersonChanges;
-use endseal_node::messages::{HubError, Payload, SkippedReason, SyncError, problems, status};
+use endseal_node::messages::{
+    HubError, Payload, PayloadKind, SkippedReason, SyncError, problems, status,
+};
 use endseal_node::person;
+use endseal_session::group::Suite;
 
 use super::liar::Liar;
 use super::world::{Person, World};
@@ -40,10 +45,10 @@ pub(super) fn refused(code: Code) -> Answer {
     Answer::Refused(Refused { code, ..Refused::default() })
 }
 
-/// Makes a prekey bundle of a person.
-fn bundle(person: &mut Person) -> Vec<u8> {
-    let bundles = person.engine.transaction(|it| it.prekey_bundles(1, 1)).unwrap();
-    bundles[0].as_bytes().to_vec()
+/// Makes a key package of a person.
+fn key_package(person: &mut Person) -> Vec<u8> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    person.engine.transaction(|it| it.key_package(Suite::MlKem768X25519, now)).unwrap()
 }
 
 /// Makes the answer to `find` with a record and certificates.
@@ -54,8 +59,8 @@ fn found(record: &PersonRecord, certificates: &[&Person]) -> Answer {
 }
 
 /// Makes a hub with these answers to `find` and `take`.
-fn hub_of(found: Answer, bundle: &[u8]) -> Liar {
-    let prekey = Answer::Prekey(Prekey { prekey: bundle.into() });
+fn hub_of(found: Answer, key_package: &[u8]) -> Liar {
+    let prekey = Answer::Prekey(Prekey { prekey: key_package.into() });
     Liar::new(move |_, request| match request {
         Request::Find(_) => Some(vec![found.clone()]),
         Request::Take(_) => Some(vec![prekey.clone()]),
@@ -75,7 +80,7 @@ async fn a_person_who_is_not_signed_gets_nothing() {
     let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
     let mut mallory = world.person("mallory");
     alice.say(&bob.identity, "for bob alone");
-    let bundle = bundle(&mut mallory);
+    let package = key_package(&mut mallory);
     // Bob's record with a device of Mallory, and an answer that is Mallory's completely.
     for answer in [
         found(&bob.record, &[&mallory]),
@@ -85,7 +90,7 @@ async fn a_person_who_is_not_signed_gets_nothing() {
             certificates: vec![[1; 237].into()],
         }),
     ] {
-        let hub = hub_of(answer, &bundle);
+        let hub = hub_of(answer, &package);
         let (report, result) = hub.visit(&mut alice).await;
         result.unwrap();
         assert_eq!((report.encrypted, report.sent), (0, 0));
@@ -94,20 +99,20 @@ async fn a_person_who_is_not_signed_gets_nothing() {
         let long = hub.look_up(&mut alice, &bob.identity).await;
         assert!(long.is_none_or(|long| long == *bob.record.identity()));
     }
-    let hub = hub_of(found(&bob.record, &[&bob]), &bundle);
+    let hub = hub_of(found(&bob.record, &[&bob]), &package);
     let long = hub.look_up(&mut alice, &bob.identity).await.unwrap();
     assert_eq!((&long, long.mlkem768().is_some()), (bob.record.identity(), true));
     assert_eq!(status(&mut alice.engine).unwrap().unsent, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bundle_of_another_device_begins_nothing() {
+async fn a_key_package_of_another_device_begins_nothing() {
     let world = World::new();
     let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
     let mut mallory = world.person("mallory");
     alice.say(&bob.identity, "for bob alone");
-    let (answer, bundle) = (found(&bob.record, &[&bob]), bundle(&mut mallory));
-    let hub = hub_of(answer, &bundle);
+    let (answer, package) = (found(&bob.record, &[&bob]), key_package(&mut mallory));
+    let hub = hub_of(answer, &package);
     let (report, result) = hub.visit(&mut alice).await;
     result.unwrap();
     assert_eq!((report.encrypted, report.skipped[0].reason), (0, SkippedReason::NoPrekey));
@@ -121,14 +126,14 @@ async fn an_older_record_is_refused_and_a_revoked_device_gets_nothing() {
     let mut changes = PersonChanges::new();
     changes.remove(NonZeroU32::MIN).add(NonZeroU32::new(2).unwrap(), other.public().clone());
     let later = next(&bob, &changes);
-    let bundle = bundle(&mut bob);
+    let package = key_package(&mut bob);
     alice.say(&bob.identity, "for a device that is not revoked");
     // The hub still names the certificate of the revoked device, and then the older record.
     for (answer, skipped) in [
         (found(&later, &[&bob]), SkippedReason::NoDevice),
         (found(&bob.record, &[&bob]), SkippedReason::Directory),
     ] {
-        let hub = hub_of(answer, &bundle);
+        let hub = hub_of(answer, &package);
         let (report, result) = hub.visit(&mut alice).await;
         result.unwrap();
         assert_eq!((report.encrypted, report.sent), (0, 0));
@@ -136,11 +141,11 @@ async fn an_older_record_is_refused_and_a_revoked_device_gets_nothing() {
     }
 }
 
-/// Makes a frame with a ciphertext that no session can open.
+/// Makes a frame that is no message of a group.
 pub(super) fn junk(from: &Person, sequence: u64) -> Vec<u8> {
     let sender = *from.engine.certificate().keys().peer_id.as_bytes();
     let stamp = Stamp { sequence, timestamp: 0, sender };
-    let sealed = Payload::seal(&from.engine.address(), vec![9; 50]);
+    let sealed = Payload::seal(PayloadKind::Message, &[7; 16], vec![9; 50]);
     StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap()
 }
 

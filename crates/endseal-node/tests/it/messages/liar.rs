@@ -13,7 +13,7 @@ use endseal_crypto::random::OsRandom;
 use endseal_delivery::payload_limits;
 use endseal_keyring::{Invitation, JoinToken};
 use endseal_node::messages::{
-    HubClient, LetterKeys, SyncError, SyncReport, hub_limits, join, long_identity, sync,
+    HubClient, NodeFiles, SyncError, SyncReport, hub_limits, join, long_identity, sync,
 };
 use endseal_transport::{
     Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Policy, TransportKey,
@@ -156,8 +156,8 @@ impl Liar {
         let (_endpoint, connection) = self.connect(&person.key()).await;
         let hub = HubClient::new(&connection, TIMEOUT).at(address);
         let mut report = SyncReport::default();
-        let keys = LetterKeys::new(&person.home, &person.device);
-        let result = sync(&hub, &mut person.engine, &person.record, &keys, &mut report).await;
+        let files = NodeFiles::new(&person.home);
+        let result = sync(&hub, &mut person.engine, &person.record, &files, &mut report).await;
         (report, result)
     }
 }

@@ -13,7 +13,7 @@ use endseal_keyring::person::PersonChanges;
 use endseal_node::messages::status;
 use endseal_node::{Home, person};
 
-use super::letter_faults::texts;
+use super::teams::texts;
 use super::world::{Person, World};
 
 /// Makes the next record of a person, and the devices that it adds, with numbers from `first` on.
@@ -58,7 +58,8 @@ fn limits(of_sender: u64) -> HubLimits {
 /// Texts that wait for a lost device, here or at the hub, are sent to its replacement, in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_for_a_lost_device_go_to_the_next_one() {
-    let world = World::with(limits(1));
+    // A welcome and a text.
+    let world = World::with(limits(2));
     let (mut alice, bob) = (world.member("alice").await, world.member("bob").await);
     for text in ["0", "1", "2"] {
         alice.say(&bob.identity, text);
@@ -91,6 +92,12 @@ async fn a_text_that_one_device_has_is_not_doubled() {
     let (_, mut others) = devices(&world, &bob, 2, 1, &mut PersonChanges::new());
     let mut second = others.pop().unwrap();
     second.join(&world).await;
+    alice.say(&bob.identity, "first");
+    alice.sync(&world).await;
+    for device in [&mut bob, &mut second] {
+        device.sync(&world).await;
+        assert_eq!(texts(device), ["first"]);
+    }
     // The first device's mailbox is full, and that of the second one is not.
     let mut dave = world.member("dave").await;
     let (mut carol, mut erin) = (world.member("carol").await, world.member("erin").await);
@@ -102,17 +109,23 @@ async fn a_text_that_one_device_has_is_not_doubled() {
         }
     }
     alice.say(&bob.identity, "once");
-    assert_eq!(alice.sync(&world).await.sent, 1);
+    let report = alice.sync(&world).await;
+    assert_eq!((report.sent, report.mailbox_full), (1, true), "{report:?}");
+    assert_eq!(status(&mut alice.engine).unwrap().frames, 1);
     let mut changes = PersonChanges::new();
     changes.remove(NonZeroU32::MIN);
     bob.record = second.record.clone();
     let (_, mut others) = devices(&world, &bob, 3, 1, &mut changes);
-    others.pop().unwrap().join(&world).await;
+    let mut third = others.pop().unwrap();
+    third.join(&world).await;
     let report = alice.sync(&world).await;
-    assert_eq!((report.returned, report.problems), (0, 1));
+    assert_eq!((report.returned, report.problems), (1, 0), "{report:?}");
     for _ in 0..2 {
         second.sync(&world).await;
+        third.sync(&world).await;
         alice.sync(&world).await;
     }
-    assert_eq!(texts(&mut second).iter().filter(|it| *it == "once").count(), 1);
+    for device in [&mut second, &mut third] {
+        assert_eq!(texts(device).iter().filter(|it| *it == "once").count(), 1);
+    }
 }

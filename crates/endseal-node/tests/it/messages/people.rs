@@ -85,16 +85,16 @@ async fn requests_are_bounded_and_the_newest_person_loses() {
     alice.sync(&world).await;
     let report = bob.sync(&world).await;
     assert_eq!((report.requests[0].texts, report.no_room[0].texts), (100, 1));
-    // Three others fill the rest with a text of 1 MB each, and a fourth finds no room.
-    let large = "x".repeat(1_000_000);
+    // Five others fill the rest with a text of 800 KB each, and a sixth finds no room.
+    let large = "x".repeat(messages::MAX_TEXT_LEN);
     let mut others = Vec::new();
-    for name in ["b", "c", "d", "e", "f"] {
+    for name in ["b", "c", "d", "e", "f", "g"] {
         let mut other = world.member(name).await;
         other.say(&bob.identity, &large);
         other.sync(&world).await;
         others.push(other);
         let report = bob.sync(&world).await;
-        let is_full = name == "f";
+        let is_full = name == "g";
         assert_eq!(
             (report.requests.len(), report.no_room.len()),
             match is_full {
@@ -106,12 +106,14 @@ async fn requests_are_bounded_and_the_newest_person_loses() {
         assert_eq!(report.received, 0);
     }
     // An older person takes the place of the newest one.
-    let medium = "y".repeat(60_000);
+    let medium = "y".repeat(200_000);
     others[0].say(&bob.identity, &medium);
     others[0].say(&bob.identity, "z");
     others[0].sync(&world).await;
     let report = bob.sync(&world).await;
     assert_eq!(report.requests.len(), 1, "{report:?}");
+    let newest = others[4].identity;
+    assert_eq!((report.no_room[0].person, report.no_room[0].texts), (newest, 1), "{report:?}");
     let stored: usize =
         requests(&mut bob.engine).unwrap().iter().map(|it| it.plaintext.len()).sum();
     assert!(stored <= 4 << 20, "{stored}");

@@ -84,7 +84,7 @@ async fn frames_are_opened_within_a_second() {
     assert_eq!(hub.visit(&mut bob).await.0.received, 200 - kept as u64);
 }
 
-/// An endless series of letters and first texts from unknown senders does not delay outgoing texts.
+/// An endless series of messages of unknown groups does not delay outgoing texts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_keeps_no_text_from_leaving() {
     let world = World::new();

@@ -5,7 +5,7 @@ use core::task::{Context, Poll};
 
 use endseal_testing::SplitMix64;
 
-use super::letters::{group, write};
+use super::teams::{group, write};
 use super::world::{Person, World};
 
 /// A future that is dropped after a number of polls.
@@ -36,8 +36,8 @@ async fn visit(person: &mut Person, world: &World, polls: u64) -> Option<u64> {
     Some(polls - left)
 }
 
-/// Texts and letters in both directions: each arrives once, and those of a conversation arrive in
-/// order.
+/// Texts to a person and to a team in both directions: each arrives once, and those of a conversation
+/// arrive in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn visits_that_are_cut_lose_and_repeat_nothing() {
     cut_visits(1).await;
@@ -68,7 +68,7 @@ async fn cut_visits(seeds: u64) {
                 if random.chance(50) {
                     person.say(&identities[1 - at], &format!("text {}", written[at]));
                 } else {
-                    write(&mut person, &id, &format!("letter {}", written[at]));
+                    write(&mut person, &id, &format!("team {}", written[at]));
                 }
             }
             // Half of them may end. The number of polls depends on the machine's load, so that the
@@ -97,10 +97,10 @@ async fn cut_visits(seeds: u64) {
                 let texts = arrived.iter().filter_map(|(_, text)| text.strip_prefix(kind));
                 texts.map(|number| number.trim().parse().unwrap()).collect()
             };
-            let (texts, letters) = (numbers("text"), numbers("letter"));
+            let (texts, of_team) = (numbers("text"), numbers("team"));
             assert!(texts.is_sorted(), "seed {seed}: {texts:?}");
-            assert!(letters.is_sorted(), "seed {seed}: {letters:?}");
-            let mut all = [texts, letters].concat();
+            assert!(of_team.is_sorted(), "seed {seed}: {of_team:?}");
+            let mut all = [texts, of_team].concat();
             all.sort_unstable();
             assert_eq!(all, (1..=written[1 - at]).collect::<Vec<_>>(), "seed {seed}");
         }

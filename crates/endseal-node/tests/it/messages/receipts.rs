@@ -13,19 +13,20 @@ use endseal_delivery::{MessageId, stored_limits};
 use endseal_hub::{HubLimits, HubStore as _};
 use endseal_keyring::person::PersonChanges;
 use endseal_node::messages::{
-    Conversation, HistoryRow, TextDelivery, history, mark_read, problems, settle_inbox, status,
-    unread,
+    Conversation, HistoryRow, HubGroupId, TextDelivery, history, mark_read, problems, settle_inbox,
+    status, unread,
 };
 use endseal_node::person;
+use endseal_session::group::Members;
 use endseal_session::{BatchOptions, Engine, EngineError, Envelope};
 
 use TextDelivery::{Delivered, Undelivered, Unsent};
 
 use super::faults::{Lies, lying_hub};
 use super::hostile::put_many;
-use super::letter_faults::second_device;
-use super::letters::{group, name, write};
 use super::service::{ask, serving};
+use super::teams::second_device;
+use super::teams::{group, name, write};
 use super::world::{Person, World};
 
 /// Kinds of records in the store: rows of the history, and texts that are not encrypted yet.
@@ -86,22 +87,45 @@ fn receipt(from: &Person, to: &Person, id: [u8; 16], first: u64, last: u64) -> R
     }
 }
 
-/// Sends receipts in the session of `from` with `to`.
+/// Returns the id of the group of a person's conversation with another one.
+fn group_with(person: &mut Person, other: &PublicKey) -> HubGroupId {
+    let members = Members::of_two(person.identity, *other);
+    let groups = person.engine.groups().unwrap().into_iter();
+    let mut groups = groups.filter(|id| {
+        let state = person.engine.group(id).unwrap().unwrap().conversation;
+        state.is_some_and(|it| *it.members() == members)
+    });
+    let group = groups.next().unwrap();
+    assert!(groups.next().is_none());
+    group.try_into().unwrap()
+}
+
+/// Makes a note with a receipt in the group of `from` with `to`, and takes it out of the outbox.
+/// Returns its number and its body.
+fn note(from: &mut Person, to: &Person, receipt: Receipt) -> (u64, Vec<u8>) {
+    let group = group_with(from, &to.identity);
+    let plaintext = Message::from(Content::Receipt(receipt)).to_vec(Limits::default()).unwrap();
+    let to = to.engine.address();
+    let sent =
+        from.engine.transaction(|it| it.send_note(&group, to, &plaintext, &mut OsRandom)).unwrap();
+    let note = from.engine.outbox().pending(sent - 1, 1).unwrap().remove(0);
+    assert!(from.engine.outbox().sent(sent).unwrap());
+    (sent, note.body)
+}
+
+/// Sends receipts in the group of `from` with `to`.
 async fn forge(world: &World, from: &mut Person, to: &Person, receipts: Vec<Receipt>) {
-    let device = from.engine.address().device.number().to_le_bytes();
-    let context = [&from.identity.as_bytes()[..], &device].concat();
+    let group = group_with(from, &to.identity);
     let mut frames = Vec::new();
     for receipt in receipts {
-        let plaintext = Message::from(Content::Receipt(receipt)).to_vec(Limits::default()).unwrap();
-        let sent = from.engine.encrypt(to.engine.address(), &plaintext).unwrap();
-        assert!(from.engine.outbox().sent(sent.number).unwrap());
+        let (number, body) = note(from, to, receipt);
         let sealed = SealedMessage {
-            scheme: Scheme::PAIRWISE,
-            context: context.clone().into(),
-            ciphertext: sent.body.into(),
+            scheme: Scheme::MLS,
+            context: [&[1], &group[..]].concat().into(),
+            ciphertext: body.into(),
             ..SealedMessage::default()
         };
-        frames.push((sent.number, sealed));
+        frames.push((number, sealed));
     }
     put_many(world, from, to, frames).await;
 }
@@ -171,7 +195,7 @@ async fn an_outsider_learns_nothing_of_what_arrived() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn letters_are_not_confirmed() {
+async fn texts_to_teams_are_not_confirmed() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     know(&bob, &alice);
@@ -198,7 +222,6 @@ async fn a_receipt_marks_no_text_that_it_cannot_speak_of() {
     alice.say(&mallory.identity, "to you");
     alice.sync(&world).await;
     for person in [&mut bob, &mut mallory] {
-        // Establishes a session that can send.
         person.sync(&world).await;
         person.say(&alice.identity, "hello");
         person.sync(&world).await;
@@ -209,10 +232,10 @@ async fn a_receipt_marks_no_text_that_it_cannot_speak_of() {
         (last_id(&mut alice, &bob.identity), last_id(&mut alice, &mallory.identity));
     let good = receipt(&bob, &alice, to_bob, 1, 2);
     let other_series = with_number([7; 16], 1);
-    // In Mallory's session: receipts for the texts to Bob, in her name and in his.
+    // In Mallory's group: receipts for the texts to Bob, in her name and in his.
     let of_mallory = vec![receipt(&mallory, &alice, to_bob, 1, 2), good.clone()];
     forge(&world, &mut mallory, &alice, of_mallory).await;
-    // In Bob's session: receipts of another series, for texts that were never written, of another
+    // In Bob's group: receipts of another series, for texts that were never written, of another
     // kind, without an end, and of another writer or sender.
     for receipt in [
         receipt(&bob, &alice, other_series, 1, 2),
@@ -283,7 +306,8 @@ async fn a_flood_of_receipts_leaves_one_record() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_the_hub_withholds_is_not_delivered() {
     let world = World::new();
-    let (hub, _) = lying_hub(Lies { withheld: 1..2, ..Lies::default() });
+    // A welcome and a text come before it.
+    let (hub, _) = lying_hub(Lies { withheld: 2..3, ..Lies::default() });
     let (mut alice, mut bob) = (hub.member(&world, "alice").await, hub.member(&world, "bob").await);
     know(&bob, &alice);
     for text in ["one", "two", "three"] {
@@ -305,6 +329,15 @@ async fn receipts_for_a_full_mailbox_do_not_pile_up() {
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     let mut carol = world.member("carol").await;
     know(&bob, &alice);
+    // The welcomes of both groups take the one place of a mailbox first.
+    alice.say(&bob.identity, "zero");
+    alice.sync(&world).await;
+    carol.say(&alice.identity, "spam");
+    carol.sync(&world).await;
+    bob.sync(&world).await;
+    assert_eq!(alice.sync(&world).await.sent, 1);
+    assert_eq!(carol.sync(&world).await.sent, 1);
+    assert_eq!(bob.sync(&world).await.received, 1);
     for text in ["one", "two", "three"] {
         alice.say(&bob.identity, text);
         alice.sync(&world).await;
@@ -321,11 +354,11 @@ async fn receipts_for_a_full_mailbox_do_not_pile_up() {
     let report = bob.sync(&world).await;
     assert_eq!((report.sent, report.receipts, report.mailbox_full), (1, 0, false));
     assert_eq!(alice.sync(&world).await.received, 1);
-    assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered; 3]);
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered; 4]);
     // The receipt for the text arrives, and the waiting one is sent.
     assert_eq!(bob.sync(&world).await.receipts, 2);
     alice.sync(&world).await;
-    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 3]);
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 4]);
     assert_eq!(problems(&mut bob.engine).unwrap(), []);
 }
 
@@ -339,7 +372,8 @@ async fn a_text_that_a_device_confirmed_stays_delivered() {
     // Only the second device sends receipts.
     know(&second, &alice);
     alice.say(&bob.identity, "one");
-    assert_eq!(alice.sync(&world).await.sent, 2);
+    // One frame for both devices.
+    assert_eq!(alice.sync(&world).await.sent, 1);
     assert_eq!(second.sync(&world).await.receipts, 1);
     assert_eq!(bob.sync(&world).await.receipts, 0);
     alice.sync(&world).await;
@@ -373,6 +407,12 @@ async fn a_crash_before_a_receipt_is_noted_loses_none() {
         let world = World::new();
         let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
         know(&bob, &alice);
+        alice.say(&bob.identity, "zero");
+        alice.sync(&world).await;
+        assert_eq!(bob.sync(&world).await.received, 1);
+        alice.sync(&world).await;
+        assert_eq!(bob.read().len(), 1);
+        let group = group_with(&mut bob, &alice.identity);
         alice.say(&bob.identity, "one");
         alice.say(&bob.identity, "two");
         alice.sync(&world).await;
@@ -385,8 +425,7 @@ async fn a_crash_before_a_receipt_is_noted_loses_none() {
             let frame = frame.vouched_by(&sender).unwrap();
             let id = MessageId::of(&PeerId::from_bytes(&sender), frame.stamp().sequence);
             let sealed = SealedMessage::decode(frame.payload(), stored_limits()).unwrap();
-            let from = alice.engine.address();
-            let envelope = [Envelope::from_device(id.as_bytes(), from, &sealed.ciphertext)];
+            let envelope = [Envelope::from_group(id.as_bytes(), &group, &sealed.ciphertext)];
             bob.engine.decrypt_batch(&envelope, &BatchOptions::whole()).unwrap();
         }
         bob = bob.restart();
@@ -401,7 +440,7 @@ async fn a_crash_before_a_receipt_is_noted_loses_none() {
         let report = bob.sync(&world).await;
         assert_eq!((report.received, report.receipts), (0, 1));
         alice.sync(&world).await;
-        assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 2]);
+        assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 3]);
     }
 }
 
@@ -419,9 +458,9 @@ async fn a_receipt_that_was_opened_before_a_crash_is_not_shown() {
     assert_eq!(alice.read().len(), 1);
     let id = last_id(&mut alice, &bob.identity);
     let receipt = receipt(&bob, &alice, id, 1, 1);
-    let plaintext = Message::from(Content::Receipt(receipt)).to_vec(Limits::default()).unwrap();
-    let sent = bob.engine.encrypt(alice.engine.address(), &plaintext).unwrap();
-    let envelope = [Envelope::from_device(b"left", bob.engine.address(), &sent.body)];
+    let (_, body) = note(&mut bob, &alice, receipt);
+    let group = group_with(&mut alice, &bob.identity);
+    let envelope = [Envelope::from_group(b"left", &group, &body)];
     alice.engine.decrypt_batch(&envelope, &BatchOptions::whole()).unwrap();
     assert_eq!(alice.engine.inbox().len().unwrap(), 1);
     assert!(unread(&mut alice.engine, 0).unwrap().0.is_empty());
@@ -482,10 +521,10 @@ async fn a_text_in_another_ciphertext_is_no_second_text() {
     assert_eq!(bob.read(), []);
 }
 
-/// A member can put a receipt into a letter. It is not a text, but is not hidden either, so that it
-/// can be removed from the inbox.
+/// A member can send a receipt in the place of a text to a team. It is either consumed, or shown so
+/// that it can be marked as read.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_in_a_letter_does_not_stay_in_the_inbox() {
+async fn a_receipt_in_the_place_of_a_text_to_a_team_does_not_stay_in_the_inbox() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     let id = *group(&mut [&mut alice, &mut bob], &[]).id();
@@ -500,10 +539,10 @@ async fn a_receipt_in_a_letter_does_not_stay_in_the_inbox() {
     });
     replaced.unwrap();
     alice.sync(&world).await;
-    assert_eq!(bob.sync(&world).await.received, 1);
+    let report = bob.sync(&world).await;
+    assert_eq!(report.received + report.receipts, 1, "{report:?}");
     let (found, _) = unread(&mut bob.engine, 0).unwrap();
     let found: Vec<_> = found.iter().map(|it| it.number).collect();
-    assert_eq!(found.len(), 1);
     mark_read(&mut bob.engine, &found).unwrap();
     assert_eq!(status(&mut bob.engine).unwrap().unread, 0);
 }

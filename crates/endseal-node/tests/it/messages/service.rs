@@ -8,12 +8,12 @@ use endseal_hub::HubLimits;
 use endseal_node::api::{
     CallError, Client, Error, ErrorKind, Followed, Reply, Request, SecretText, TextRow,
 };
-use endseal_node::messages::{Conversation, LetterKeys, Status, SyncReport, status};
+use endseal_node::messages::{Conversation, MAX_TEXT_LEN, NodeFiles, Status, SyncReport, status};
 use endseal_node::service::{DialError, Dialed, Service, ServiceEvent, ServiceOptions};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use super::letters::{group, write};
+use super::teams::{group, write};
 use super::world::{People, Person, World};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -103,8 +103,8 @@ pub(super) async fn serving_at<T: Send + 'static>(
     let events = Mutex::new(Vec::new());
     let notify = |event| events.lock().unwrap().push(event);
     let Person { home, device, engine, record, .. } = person;
-    let keys = LetterKeys::new(home, device);
-    let run = service.run(engine, record, &keys, dial, notify, pending());
+    let files = NodeFiles::new(home);
+    let run = service.run(engine, (record, device), &files, dial, notify, pending());
     let done = tokio::select! {
         () = run => unreachable!("nothing stops it"),
         done = timeout(TIMEOUT, work(client)) => done.expect("it is served in time"),
@@ -176,7 +176,7 @@ async fn long_texts_come_in_pages_and_move_to_the_history_whole() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     let text = |number: usize| char::from(b'a' + u8::try_from(number).unwrap()).to_string();
-    let lens = [900_000, 999_999, 3, 1_000_000, 0, 900_000, 500_000];
+    let lens = [700_000, MAX_TEXT_LEN - 1, 3, MAX_TEXT_LEN, 0, 700_000, 500_000];
     for (number, len) in lens.into_iter().enumerate() {
         bob.say(&alice.identity, &text(number).repeat(len));
     }
@@ -252,8 +252,9 @@ async fn visits_fail_after_their_attempts_and_requests_go_on() {
     assert_eq!(events, [ServiceEvent::Disconnected { cause: "no hub".to_owned() }]);
 }
 
+/// The owner of the team is no contact of Bob, who imports the roster while the service runs.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_letter_is_opened_when_its_roster_has_come() {
+async fn a_text_of_an_unknown_team_is_shown_when_its_roster_has_come() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     let roster = group(&mut [&mut alice], &[&bob]);
@@ -261,15 +262,18 @@ async fn a_letter_is_opened_when_its_roster_has_come() {
     alice.sync(&world).await;
     let home = bob.home.clone();
     serving(&world, &mut bob, async move |client| {
-        while ask(&client, |it| it.status()).await.0.parked == 0 {
-            sleep(Duration::from_millis(20)).await;
-        }
+        ask(&client, |it| it.sync(1)).await;
+        let (hidden, _) = ask(&client, |it| it.texts(&Request::Unread { after: 0 })).await;
+        assert!(hidden.is_empty());
         let follow = client.clone();
         let followed = spawn_blocking(move || follow.follow(0).unwrap().next().unwrap());
+        // The program that follows has got that there is nothing.
+        sleep(Duration::from_millis(300)).await;
         home.groups().import(roster.as_bytes(), None, |_| true, &home.lock().unwrap()).unwrap();
-        let texts = followed.await.unwrap();
+        let (shown, _) = ask(&client, |it| it.texts(&Request::Unread { after: 0 })).await;
+        assert_eq!(shown.iter().map(text_of).collect::<Vec<_>>(), ["to the group"]);
+        let texts = timeout(Duration::from_secs(10), followed).await.expect("it follows").unwrap();
         assert_eq!(text_of(&texts[0]), "to the group");
-        assert_eq!(ask(&client, |it| it.status()).await.0.parked, 0);
     })
     .await;
 }

@@ -11,9 +11,9 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore};
 use endseal_keyring::device::DeviceId;
-use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
+use endseal_keyring::{IdentityFile, Invitation, JoinToken, Name, PersonRecord};
 use endseal_node::messages::{
-    self, Conversation, HubClient, LetterKeys, SyncError, SyncReport, accept, hub_limits, join,
+    self, Conversation, HubClient, NodeFiles, SyncError, SyncReport, accept, hub_limits, join,
     mark_read, sync, unread,
 };
 use endseal_node::{Existing, Home, NewIdentity, OtherDevices};
@@ -166,6 +166,13 @@ impl Person {
         }
     }
 
+    /// Writes another person into the contacts of this one.
+    pub(crate) fn knows(&self, other: &Self, name: &str) {
+        let mut contacts = self.home.contacts().unwrap();
+        contacts.add(Name::new(name).unwrap(), other.root.public().clone()).unwrap();
+        self.home.store_contacts(&contacts, &self.home.lock().unwrap()).unwrap();
+    }
+
     pub(crate) async fn sync(&mut self, world: &World) -> SyncReport {
         let (report, result) = self.try_sync(world).await;
         result.unwrap();
@@ -177,8 +184,8 @@ impl Person {
         let (_endpoint, connection) = world.connect(&self.key()).await;
         let hub = HubClient::new(&connection, TIMEOUT);
         let mut report = SyncReport::default();
-        let keys = LetterKeys::new(&self.home, &self.device);
-        let result = sync(&hub, &mut self.engine, &self.record, &keys, &mut report).await;
+        let files = NodeFiles::new(&self.home);
+        let result = sync(&hub, &mut self.engine, &self.record, &files, &mut report).await;
         (report, result)
     }
 

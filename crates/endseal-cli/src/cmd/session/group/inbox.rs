@@ -54,17 +54,22 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         let mut numbers = Vec::new();
         let mut count = 0_u64;
         loop {
-            let mut page = engine.inbox().page(after, PAGE)?;
+            let page = engine.inbox().page(after, PAGE)?;
             let Some(last) = page.last() else { break };
             after = last.number;
-            page.retain(|message| !is_from_hub(message));
-            for message in &page {
+            let mut carried = Vec::with_capacity(page.len());
+            for message in page {
+                if !is_from_hub(engine, &message)? {
+                    carried.push(message);
+                }
+            }
+            for message in &carried {
                 let line = line(message, &contacts, ctx.global.json);
                 out.write_all(line.as_bytes()).map_err(|error| failure::standard(&error))?;
             }
             out.flush().map_err(|error| failure::standard(&error))?;
-            count += page.len() as u64;
-            numbers.extend(page.iter().map(|message| message.number));
+            count += carried.len() as u64;
+            numbers.extend(carried.iter().map(|message| message.number));
             if args.take && is_stdout {
                 engine.inbox().consume_many(&numbers)?;
                 numbers.clear();

@@ -6,6 +6,7 @@ use core::time::Duration;
 use base16ct::lower::encode_string as hex;
 use endseal_keyring::Contacts;
 use endseal_keyring::device::Address;
+use endseal_node::messages::carried_groups;
 use endseal_session::{EngineError, GroupSummary};
 use endseal_store::SessionStatus;
 
@@ -22,7 +23,7 @@ use crate::sessions::with;
 pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     with(wait, ctx, |engine, _| {
         let (mut text, mut entries) = (String::new(), Vec::new());
-        for id in engine.groups()? {
+        for id in carried_groups(engine)? {
             let name = group_name(&id);
             let entry = match engine.group(&id) {
                 Ok(Some(group)) => {

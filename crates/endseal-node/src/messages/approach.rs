@@ -1,0 +1,356 @@
+//! Brings the group of a conversation nearer to the devices of its persons, or makes one
+//! (docs/spec/node.md, "Groups of a conversation").
+
+use core::time::Duration;
+
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_delivery::MembersDigest;
+use endseal_keyring::device::{Address, Certificate};
+use endseal_session::group::{Evidence, GroupDevice, Members, MembershipState};
+use endseal_session::{EngineError, GroupChangeError};
+
+use super::conversation::Conversation;
+use super::error::SyncError;
+use super::hub::HubClient;
+use super::hub_groups::{HubGroup, HubGroups};
+use super::node_files::NodeFiles;
+use super::participants::Participants;
+use super::payload::HubGroupId;
+use super::pending_commit::{Decision, PendingCommit, put_commit};
+use super::records::{self, Transaction};
+use super::report::{Skipped, SkippedReason, SyncReport};
+use super::send_state::SendState;
+use super::shared_engine::SharedEngine;
+use crate::frame_target::Target;
+
+/// Limit on the commits for one conversation in a visit. One suffices, unless the hub refuses it.
+const ATTEMPTS: usize = 4;
+/// Time in milliseconds after which this device renews its keys in a group with its next text.
+const RENEWED: u64 = 24 * 60 * 60 * 1_000;
+/// Greatest number of members of a group in which every text may renew keys.
+const SMALL: usize = 10;
+
+/// Hub, engine and files with which texts are sent.
+pub(super) struct Sender<'s, 'e> {
+    pub(super) hub: &'s HubClient<'s>,
+    pub(super) engine: &'s SharedEngine<'e>,
+    pub(super) files: &'s NodeFiles<'s>,
+    pub(super) state: &'s SendState,
+    /// Address of this device.
+    pub(super) own: Address,
+}
+
+/// A change of a group.
+struct Plan {
+    /// Group to change; `None` if one must be made.
+    group: Option<HubGroup>,
+    epoch: u64,
+    /// Members before the change, with their peer ids.
+    before: Vec<(Address, PeerId)>,
+    evidence: Evidence,
+    /// Members who are no device any more.
+    removed: Vec<Address>,
+    /// Devices that shall be members and are not.
+    missing: Vec<Address>,
+    /// True if the keys of this device are to be renewed.
+    is_old: bool,
+}
+
+/// A device to add.
+struct Added {
+    certificate: Certificate,
+    key_package: Box<[u8]>,
+}
+
+impl Sender<'_, '_> {
+    /// Returns the group in which texts of a conversation can be encrypted now. Before, it makes
+    /// the commits that are needed. `None` if nothing can be sent; the report says why.
+    pub(super) async fn reach(
+        &self,
+        conversation: &Conversation,
+        report: &mut SyncReport,
+    ) -> Result<Option<HubGroupId>, SyncError> {
+        let Self { hub, engine, files, state, .. } = *self;
+        self.keep_rosters(conversation)?;
+        let found = Participants::find(hub, engine, files, state, conversation, report).await?;
+        let Some(mut participants) = found else { return Ok(None) };
+        let (mut gone, mut is_full) = (Vec::new(), false);
+        for _ in 0..ATTEMPTS {
+            let own = engine.with(|engine| engine.certificate().clone());
+            let plan = engine.transaction(|transaction| {
+                Plan::of(transaction, conversation, &participants, &own)
+            })?;
+            let Some(plan) = plan else {
+                skip(conversation, None, SkippedReason::NotMember, report);
+                return Ok(None);
+            };
+            if let Some(group) = &plan.group
+                && state.is_behind(&group.id, plan.epoch)
+            {
+                skip(conversation, None, SkippedReason::Behind, report);
+                return Ok(None);
+            }
+            let at_hub = plan.group.and_then(|group| state.at_hub(&group.id));
+            let wanted = plan.wanted(at_hub.as_deref());
+            let is_new = plan.group.is_none();
+            let mut added = self.key_packages(&mut participants, &wanted, &gone, is_new).await?;
+            let number = loop {
+                let is_needed = !added.is_empty() || at_hub.is_some() || plan.is_needed();
+                if let Some(group) = plan.group.filter(|_| !is_needed) {
+                    return Ok(Some(group.id));
+                }
+                let is_receiver = |it: &Added| {
+                    *conversation == Conversation::Person(own.address().identity)
+                        || it.certificate.address().identity != own.address().identity
+                };
+                if is_new && !added.iter().any(is_receiver) {
+                    if is_full {
+                        // The text waits until a mailbox has room.
+                        report.skipped.retain(|it| it.reason != SkippedReason::Full);
+                        return Ok(None);
+                    }
+                    skip_all(conversation, &participants, &own, report);
+                    return Ok(None);
+                }
+                let made = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                    plan.commit(transaction, conversation, &participants, &added, at_hub.clone())
+                });
+                match made {
+                    Ok(number) => break number,
+                    Err(GroupChangeError::Engine(error)) => return Err(error.into()),
+                    // One of the key packages cannot be used.
+                    Err(_) if !added.is_empty() => {
+                        if let Some(left_out) = added.pop() {
+                            let device = Some(left_out.certificate.address());
+                            skip(conversation, device, SkippedReason::Directory, report);
+                        }
+                    }
+                    Err(_) => {
+                        skip(conversation, None, SkippedReason::NoSession, report);
+                        return Ok(None);
+                    }
+                }
+            };
+            match put_commit(hub, engine, state, number).await? {
+                Decision::Accepted | Decision::Members => {}
+                Decision::Gone(peers) => gone.extend(peers),
+                // They are added when they have room; the others need not wait.
+                Decision::Full(peers) => {
+                    report.mailbox_full = true;
+                    is_full = true;
+                    for it in
+                        added.iter().filter(|it| peers.contains(&it.certificate.keys().peer_id))
+                    {
+                        let device = Some(it.certificate.address());
+                        skip(conversation, device, SkippedReason::Full, report);
+                    }
+                    gone.extend(peers);
+                }
+                Decision::Behind => {
+                    skip(conversation, None, SkippedReason::Behind, report);
+                    return Ok(None);
+                }
+                Decision::NoGroup => {
+                    if let Some(group) = plan.group {
+                        engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                            let mut groups = HubGroups::of(transaction, conversation)?;
+                            groups.give_up(transaction, &group.id)
+                        })?;
+                    }
+                }
+            }
+        }
+        skip(conversation, None, SkippedReason::NoSession, report);
+        Ok(None)
+    }
+
+    /// Keeps the rosters that came in the groups of a team, if they are later than those that are
+    /// here: a process may have been killed before it did.
+    fn keep_rosters(&self, conversation: &Conversation) -> Result<(), EngineError> {
+        let own = self.engine.address().identity;
+        let states = self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            let mut states = Vec::new();
+            if matches!(conversation, Conversation::Group(_)) {
+                for group in HubGroups::of(transaction, conversation)?.groups {
+                    states.extend(transaction.group(&group.id)?.and_then(|it| it.conversation));
+                }
+            }
+            Ok::<_, EngineError>(states)
+        })?;
+        for state in states {
+            if let Members::Team(roster) = state.members() {
+                let _ = self.files.keep_roster(roster, &own);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes key packages of devices from the hub. Devices without one, and those that are not at
+    /// the hub, are left out.
+    async fn key_packages(
+        &self,
+        participants: &mut Participants,
+        wanted: &[Address],
+        gone: &[PeerId],
+        is_new: bool,
+    ) -> Result<Vec<Added>, SyncError> {
+        let Self { hub, engine, state, .. } = *self;
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asks_again = is_new || participants.roster.is_none();
+        let mut devices = participants.certificates(hub, engine, state, wanted, asks_again).await?;
+        devices.retain(|it| !gone.contains(&it.keys().peer_id));
+        let peers: Vec<_> = devices.iter().map(|it| it.keys().peer_id).collect();
+        let taken = hub.take_many(&peers).await?;
+        let added = devices.into_iter().zip(taken).filter_map(|(certificate, key_package)| {
+            let key_package = key_package?;
+            let of = GroupDevice::certificate_in(&key_package).ok()?;
+            let is_of_device = of.address() == certificate.address()
+                && of.keys().peer_id == certificate.keys().peer_id;
+            is_of_device.then_some(Added { certificate, key_package })
+        });
+        Ok(added.collect())
+    }
+}
+
+impl Plan {
+    /// Plans a change. `None` if this device is no device of the conversation any more.
+    fn of(
+        transaction: &mut Transaction<'_, '_>,
+        conversation: &Conversation,
+        participants: &Participants,
+        own: &Certificate,
+    ) -> Result<Option<Self>, EngineError> {
+        let groups = HubGroups::of(transaction, conversation)?;
+        let is_usable = |state: &MembershipState| participants.evidence_for(state).is_some();
+        let group = groups.sending(transaction, is_usable)?;
+        let (state, before, epoch) = match &group {
+            Some(group) => {
+                let before = transaction.group_peers(&group.id)?;
+                let summary = transaction.group(&group.id)?;
+                let epoch = summary.as_ref().map_or(0, |it| it.epoch);
+                (summary.and_then(|it| it.conversation), before, epoch)
+            }
+            None => (participants.new_state(), vec![(own.address(), own.keys().peer_id)], 0),
+        };
+        let next = state.and_then(|state| participants.evidence_for(&state));
+        let Some((evidence, after)) = next else { return Ok(None) };
+        if !after.has_device(&own.address()) {
+            return Ok(None);
+        }
+        let is_member = |device: &Address| before.iter().any(|(member, _)| member == device);
+        let missing = after.devices().filter(|it| !is_member(it)).collect();
+        let members = before.iter().map(|(member, _)| *member);
+        let removed = members.filter(|it| !after.has_device(it)).collect();
+        let mut is_old = group.is_some_and(|group| {
+            let age = records::now().saturating_sub(group.renewed);
+            group.renewed == 0 || (age > RENEWED && before.len() <= SMALL)
+        });
+        if is_old {
+            // What waits for a full mailbox would have to be sent again in the next epoch.
+            Target::each(transaction, &mut |_, target| {
+                is_old &= target.group.is_none() || target.group != group.map(|it| it.id);
+            })?;
+        }
+        Ok(Some(Self { group, epoch, before, evidence, removed, missing, is_old }))
+    }
+
+    /// Returns true if there is something to commit beside devices that are added.
+    fn is_needed(&self) -> bool {
+        self.is_old || !self.removed.is_empty() || !self.evidence.is_empty()
+    }
+
+    /// Returns the devices of which key packages are needed. If the hub has other members, those
+    /// that it lacks are brought back.
+    fn wanted(&self, at_hub: Option<&[PeerId]>) -> Vec<Address> {
+        let mut wanted = self.missing.clone();
+        if let Some(at_hub) = at_hub {
+            let lost = self.before.iter().filter(|(_, peer)| !at_hub.contains(peer));
+            wanted.extend(lost.map(|(member, _)| *member));
+        }
+        wanted
+    }
+
+    /// Makes the commit, and the group if there is none. Returns the number of the commit.
+    fn commit(
+        &self,
+        transaction: &mut Transaction<'_, '_>,
+        conversation: &Conversation,
+        participants: &Participants,
+        added: &[Added],
+        at_hub: Option<Vec<PeerId>>,
+    ) -> Result<u64, GroupChangeError> {
+        let now = records::now();
+        let time = Duration::from_millis(now);
+        let id = match &self.group {
+            Some(group) => group.id,
+            None => {
+                let mut id = [0; 16];
+                OsRandom.fill(&mut id).map_err(|_| EngineError::Random)?;
+                let state = participants.new_state().ok_or(GroupChangeError::NoGroup)?;
+                transaction.create_conversation(&id, state, time)?;
+                let mut groups = HubGroups::of(transaction, conversation)?;
+                let given_up = groups.groups.iter().filter(|it| it.given_up > 0);
+                let replaced = given_up.max_by_key(|it| it.given_up).map(|it| it.id);
+                let group =
+                    HubGroup { announces: replaced.unwrap_or_default(), ..HubGroup::new(id, now) };
+                groups.add(transaction, group)?;
+                id
+            }
+        };
+        let packages = added.iter().map(|it| &it.key_package[..]);
+        let number =
+            transaction.commit_group(&id, |group| group.change(&self.evidence, packages, time))?;
+        let mut before = at_hub.unwrap_or_else(|| self.before.iter().map(|it| it.1).collect());
+        before.sort_unstable();
+        let new = |address: &Address| added.iter().any(|it| it.certificate.address() == *address);
+        let stays = |it: &&(Address, PeerId)| !self.removed.contains(&it.0) && !new(&it.0);
+        let mut after: Vec<_> = self.before.iter().filter(stays).map(|it| it.1).collect();
+        after.extend(added.iter().map(|it| it.certificate.keys().peer_id));
+        after.sort_unstable();
+        let replaced = added.iter().map(|it| it.certificate.keys().peer_id);
+        let replaced = replaced.filter(|it| before.binary_search(it).is_ok()).collect();
+        let before = MembersDigest::of(&before);
+        PendingCommit { group: id, epoch: self.epoch, before, replaced, after }
+            .put(transaction, number)?;
+        Ok(number)
+    }
+}
+
+fn skip(
+    to: &Conversation,
+    device: Option<Address>,
+    reason: SkippedReason,
+    report: &mut SyncReport,
+) {
+    report.skipped.push(Skipped { to: *to, device, reason });
+}
+
+/// Says why a group cannot be made: no one else can be added.
+fn skip_all(
+    conversation: &Conversation,
+    participants: &Participants,
+    own: &Certificate,
+    report: &mut SyncReport,
+) {
+    for person in participants.identities() {
+        let devices = participants.at_hub(person).iter().map(Certificate::address);
+        let mut devices = devices.filter(|it| *it != own.address()).peekable();
+        let is_other = *person != own.address().identity || participants.identities().len() == 1;
+        if !is_other || !participants.has_record(person) {
+            continue;
+        }
+        let to = match conversation {
+            Conversation::Person(_) => *conversation,
+            Conversation::Group(_) => Conversation::Person(*person),
+        };
+        if devices.peek().is_none() {
+            skip(&to, None, SkippedReason::NoDevice, report);
+        }
+        for device in devices {
+            skip(&to, Some(device), SkippedReason::NoPrekey, report);
+        }
+    }
+}

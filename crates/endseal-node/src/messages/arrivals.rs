@@ -1,0 +1,471 @@
+//! Messages that arrived in the inbox, before they are shown.
+//!
+//! A scan of the new messages records the texts, takes receipts and changes of groups, and hides
+//! what is not to be shown. It is part of each transaction in which messages arrive or are read. If
+//! a process is killed before its scan, the next one scans the messages that it left.
+
+use std::collections::{HashMap, HashSet};
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_keyring::device::Address;
+use endseal_session::{ConversationId, EngineError, Notice, Outcome, Received, ReceivedKind};
+
+use super::blocked_person::{self, BlockedPerson};
+use super::confirmation;
+use super::conversation::Conversation;
+use super::directory::note_record;
+use super::hidden_team::{HiddenTeam, MAX_TEXTS, TeamRequest, show_known};
+use super::history::HistoryRow;
+use super::hub_groups::{HubGroups, conversation_of};
+use super::known_persons::KnownPersons;
+use super::node_files::{NodeFiles, RosterResult};
+use super::payload::HubGroupId;
+use super::receipt::TextReceipt;
+use super::records::{self, ACCEPTED, DUE, NOTED, Transaction};
+use super::replacement;
+use super::request::{Held, Requests, release_known};
+use super::resend::give_up_group;
+use super::text::Text;
+use super::text_id::{SERIES_LEN, TextId};
+use super::unconfirmed::{Arrived, due_name};
+use super::unfollowed::may_give_up;
+
+/// Messages of the inbox that are read at once.
+const PAGE: usize = 32;
+/// Start of the ids under which messages are delivered again.
+const AGAIN: &[u8] = b"again";
+
+/// Messages that [`note`] took out of the inbox.
+#[derive(Default)]
+pub(super) struct Noted {
+    /// Number of receipts, notices, copies of texts that other devices of this person wrote, and
+    /// texts that had arrived before.
+    pub(super) receipts: u64,
+    /// Number of texts of blocked persons and unknown senders.
+    pub(super) others: u64,
+    /// Texts of blocked persons, which were dropped.
+    pub(super) blocked: TextsOf,
+    /// Texts of unknown senders, which wait in requests.
+    pub(super) requests: TextsOf,
+    /// Texts of unknown senders for which there was no room.
+    pub(super) no_room: TextsOf,
+    /// Teams whose texts wait, because their owners are no contacts.
+    pub(super) teams: Vec<TeamRequest>,
+    /// Conversations of which this device is no member any more.
+    pub(super) left: Vec<Conversation>,
+}
+
+/// Numbers of texts by their writers.
+pub(super) type TextsOf = HashMap<PublicKey, u64>;
+
+/// Treatment of the texts of a person.
+#[derive(Clone, Copy)]
+enum Treatment {
+    Shown,
+    Requested,
+    Dropped,
+}
+
+impl Treatment {
+    fn of(
+        transaction: &Transaction<'_, '_>,
+        person: &PublicKey,
+        known: &KnownPersons<'_>,
+    ) -> Result<Self, EngineError> {
+        if BlockedPerson::of(transaction, person)?.is_some() {
+            return Ok(Self::Dropped);
+        }
+        Ok(if known.has(transaction, person)? { Self::Shown } else { Self::Requested })
+    }
+}
+
+/// What happens to a message of the inbox.
+enum Fate {
+    /// It is shown.
+    Stays,
+    /// It was no text, or was taken over.
+    Consumed,
+    /// It is a text that is not shown.
+    Hidden,
+}
+
+/// Returns the number in the inbox up to which messages were noted.
+pub(super) fn noted(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
+    records::counter(transaction, NOTED)
+}
+
+/// Shows what was hidden and is known now: requests of persons, and teams. Then processes the
+/// messages that arrived, as [`note`] does.
+pub(super) fn settle(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    files: &NodeFiles<'_>,
+) -> Result<Noted, EngineError> {
+    let known = KnownPersons::new(files.home());
+    release_known(transaction, &known)?;
+    for team in show_known(transaction, files, own)? {
+        for group in HubGroups::of(transaction, &Conversation::Group(team))?.groups {
+            deliver_again(transaction, &group.id)?;
+        }
+    }
+    note(transaction, own, files, &known)
+}
+
+/// Gives the messages of a group that are in the inbox numbers above all others, so that they are
+/// processed again: they were passed over before.
+pub(super) fn deliver_again(
+    transaction: &mut Transaction<'_, '_>,
+    group: &HubGroupId,
+) -> Result<(), EngineError> {
+    let id = ConversationId::Group(group.to_vec());
+    let (end, mut after) = (noted(transaction)?, 0);
+    while after < end {
+        let page = transaction.inbox(after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = last.number;
+        for received in page {
+            let Received { number, conversation, sender, kind, plaintext, .. } = received;
+            if number > end || conversation != id || kind != ReceivedKind::Text {
+                continue;
+            }
+            transaction.consume(number)?;
+            let name = [AGAIN, &number.to_be_bytes()].concat();
+            match transaction.deliver(&id, &name, sender, plaintext)? {
+                Outcome::Delivered(_) | Outcome::AlreadyDelivered(_) => {}
+                _ => return Err(EngineError::Damaged("inbox")),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Processes the messages that arrived in the inbox since the last call. Records the texts of known
+/// persons as arrived. Takes out receipts, changes of groups, repeated texts, texts of blocked
+/// persons, and texts of unknown senders, which become requests. `own` is this identity.
+pub(super) fn note(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    files: &NodeFiles<'_>,
+    known: &KnownPersons<'_>,
+) -> Result<Noted, EngineError> {
+    let noted = noted(transaction)?;
+    let mut after = noted;
+    let mut scan = Scan::new(own, files, known);
+    loop {
+        let page = transaction.inbox(after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = last.number;
+        let mut fates = Vec::with_capacity(page.len());
+        for received in &page {
+            fates.push((received.number, scan.note(transaction, received)?));
+        }
+        drop(page);
+        for (number, fate) in fates {
+            match fate {
+                Fate::Stays => {}
+                Fate::Consumed => scan.result.receipts += u64::from(transaction.consume(number)?),
+                Fate::Hidden => scan.result.others += u64::from(transaction.consume(number)?),
+            }
+        }
+    }
+    let result = scan.finish(transaction)?;
+    if after > noted {
+        transaction.put_record(NOTED, &[], &after.to_le_bytes())?;
+    }
+    Ok(result)
+}
+
+/// A scan of the inbox.
+struct Scan<'s> {
+    own: &'s PublicKey,
+    files: &'s NodeFiles<'s>,
+    known: &'s KnownPersons<'s>,
+    conversations: HashMap<ConversationId, Option<Conversation>>,
+    treatments: HashMap<PublicKey, Treatment>,
+    arrived: HashMap<(Conversation, [u8; SERIES_LEN]), Arrived>,
+    due: HashSet<Vec<u8>>,
+    receipts: HashMap<Address, Vec<TextReceipt>>,
+    requests: Option<Requests>,
+    hidden: HashMap<Conversation, Option<HiddenTeam>>,
+    result: Noted,
+}
+
+impl<'s> Scan<'s> {
+    fn new(own: &'s PublicKey, files: &'s NodeFiles<'s>, known: &'s KnownPersons<'s>) -> Self {
+        Self {
+            own,
+            files,
+            known,
+            conversations: HashMap::new(),
+            treatments: HashMap::new(),
+            arrived: HashMap::new(),
+            due: HashSet::new(),
+            receipts: HashMap::new(),
+            requests: None,
+            hidden: HashMap::new(),
+            result: Noted::default(),
+        }
+    }
+
+    fn note(
+        &mut self,
+        transaction: &mut Transaction<'_, '_>,
+        received: &Received,
+    ) -> Result<Fate, EngineError> {
+        let id = &received.conversation;
+        let conversation = match self.conversations.get(id) {
+            Some(known) => *known,
+            None => {
+                let found = conversation_of(transaction, id)?;
+                self.conversations.insert(id.clone(), found);
+                found
+            }
+        };
+        // Messages of sessions that are carried in files stay as they are.
+        let Some(conversation) = conversation else { return Ok(Fate::Stays) };
+        let group = match id {
+            ConversationId::Group(group) => group.as_slice().try_into().ok(),
+            _ => None,
+        };
+        match (received.kind, group) {
+            (ReceivedKind::Note, _) => {
+                self.note_receipt(&conversation, received);
+                Ok(Fate::Consumed)
+            }
+            (ReceivedKind::Change, Some(_)) => {
+                self.note_change(transaction, &conversation, received)?;
+                Ok(Fate::Consumed)
+            }
+            (ReceivedKind::Text, Some(group)) => {
+                if let Some(replaced) = replacement::read(&received.plaintext) {
+                    self.note_replaced(transaction, received, group, &replaced)?;
+                    return Ok(Fate::Consumed);
+                }
+                self.note_text(transaction, conversation, received)
+            }
+            (ReceivedKind::Text, None) => self.note_text(transaction, conversation, received),
+            (_, Some(_)) => Ok(Fate::Consumed),
+            (_, None) => Ok(Fate::Stays),
+        }
+    }
+
+    fn note_receipt(&mut self, conversation: &Conversation, received: &Received) {
+        let sender = received.sender;
+        if *conversation != Conversation::Person(sender.identity) {
+            return;
+        }
+        let receipt = TextReceipt::read(&received.plaintext, &sender.identity, self.own);
+        if let Some(receipt) = receipt {
+            self.receipts.entry(sender).or_default().push(receipt);
+        }
+    }
+
+    /// Takes the documents of a change, which every member has verified.
+    fn note_change(
+        &mut self,
+        transaction: &mut Transaction<'_, '_>,
+        conversation: &Conversation,
+        received: &Received,
+    ) -> Result<(), EngineError> {
+        // A device that the change revokes has confirmed before.
+        self.take_receipts(transaction)?;
+        let notice = Notice::parse(&received.plaintext);
+        let Some(Notice::Changed { is_removed, evidence, .. }) = notice else { return Ok(()) };
+        if let Some(evidence) = evidence {
+            for record in evidence.records() {
+                note_record(transaction, self.own, record)?;
+            }
+            if let Some(roster) = evidence.roster()
+                && self.files.keep_roster(roster, self.own) == RosterResult::UnknownOwner
+                && let Some(team) = HiddenTeam::of(transaction, roster.id())?
+            {
+                HiddenTeam { roster: roster.clone(), ..team }.put(transaction)?;
+                self.hidden.clear();
+            }
+        }
+        if is_removed && !self.result.left.contains(conversation) {
+            self.result.left.push(*conversation);
+        }
+        Ok(())
+    }
+
+    /// Gives up a group that another one replaces, if the device that says so is a member of it.
+    fn note_replaced(
+        &mut self,
+        transaction: &mut Transaction<'_, '_>,
+        received: &Received,
+        group: HubGroupId,
+        replaced: &HubGroupId,
+    ) -> Result<(), EngineError> {
+        let id = ConversationId::Group(replaced.to_vec());
+        let Some(conversation) = conversation_of(transaction, &id)? else { return Ok(()) };
+        let members = transaction.group_peers(replaced)?;
+        let is_member = members.iter().any(|(member, _)| *member == received.sender);
+        let groups = HubGroups::of(transaction, &conversation)?;
+        if is_member && group != *replaced && may_give_up(&groups) {
+            give_up_group(transaction, self.own, &conversation, replaced)?;
+        }
+        Ok(())
+    }
+
+    fn note_text(
+        &mut self,
+        transaction: &mut Transaction<'_, '_>,
+        conversation: Conversation,
+        received: &Received,
+    ) -> Result<Fate, EngineError> {
+        let writer = received.sender;
+        let is_own = writer.identity == *self.own;
+        if TextReceipt::is_in(&received.plaintext) {
+            return Ok(Fate::Consumed);
+        }
+        match conversation {
+            // A person who was answered on another device is known.
+            Conversation::Person(person) if is_own => {
+                if BlockedPerson::of(transaction, &person)?.is_none() {
+                    transaction.put_record(ACCEPTED, person.as_bytes(), &[])?;
+                }
+            }
+            // A text of another person than the one with whom the conversation is.
+            Conversation::Person(person) if person != writer.identity => return Ok(Fate::Hidden),
+            Conversation::Person(person) => match self.treatment(transaction, &person)? {
+                Treatment::Shown => {}
+                Treatment::Requested => return self.hold(transaction, received),
+                Treatment::Dropped => {
+                    *self.result.blocked.entry(person).or_default() += 1;
+                    return Ok(Fate::Hidden);
+                }
+            },
+            Conversation::Group(_) => {
+                // It is noted when the team is shown.
+                if let Some(fate) = self.hide(transaction, &conversation, &writer.identity)? {
+                    return Ok(fate);
+                }
+            }
+        }
+        let to = match conversation {
+            Conversation::Person(_) if !is_own => Conversation::Person(*self.own),
+            other => other,
+        };
+        let text = Text::read(&received.plaintext, &writer.identity, &to);
+        let id = text.and_then(|text| TextId::read(text.id()));
+        if let Some(id) = id {
+            let of = (conversation, id.series);
+            let known = match self.arrived.remove(&of) {
+                Some(known) => Some(known),
+                None => Arrived::of(transaction, &of.0, &of.1)?,
+            };
+            let mut known = known.unwrap_or_default();
+            let is_new = known.add(id.number, &received.plaintext);
+            known.time = records::now();
+            self.arrived.insert(of, known);
+            if let Conversation::Person(_) = conversation
+                && !is_own
+            {
+                self.due.insert(due_name(&writer, &id.series).to_vec());
+            }
+            // It came in another ciphertext: its writer did not get the receipt, or has new keys,
+            // or a hub says that the mailbox of one that it has delivered does not exist.
+            if !is_new {
+                return Ok(Fate::Consumed);
+            }
+        }
+        if !is_own {
+            return Ok(Fate::Stays);
+        }
+        // Another device of this person wrote it: it was read where it was written.
+        if text.is_some() {
+            let number = records::next_number(transaction)?;
+            let plaintext = received.plaintext.clone();
+            HistoryRow::new(number, false, writer, records::now(), plaintext)
+                .put(transaction, &conversation)?;
+        }
+        Ok(Fate::Consumed)
+    }
+
+    fn treatment(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        person: &PublicKey,
+    ) -> Result<Treatment, EngineError> {
+        if let Some(treatment) = self.treatments.get(person) {
+            return Ok(*treatment);
+        }
+        let treatment = Treatment::of(transaction, person, self.known)?;
+        self.treatments.insert(*person, treatment);
+        Ok(treatment)
+    }
+
+    /// Puts a text of an unknown sender into a request.
+    fn hold(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        received: &Received,
+    ) -> Result<Fate, EngineError> {
+        let writer = received.sender;
+        let requests = match &mut self.requests {
+            Some(requests) => requests,
+            None => self.requests.insert(Requests::load(transaction)?),
+        };
+        match requests.hold(transaction, writer, &received.plaintext)? {
+            Held::Waits(dropped) => {
+                *self.result.requests.entry(writer.identity).or_default() += 1;
+                for (person, texts) in dropped {
+                    *self.result.no_room.entry(person).or_default() += texts;
+                }
+            }
+            Held::Repeated => {}
+            Held::Dropped => *self.result.no_room.entry(writer.identity).or_default() += 1,
+        }
+        Ok(Fate::Hidden)
+    }
+
+    /// Returns what happens to a text of a hidden team, of which only some wait. `None` if the team
+    /// is not hidden.
+    fn hide(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        conversation: &Conversation,
+        writer: &PublicKey,
+    ) -> Result<Option<Fate>, EngineError> {
+        let Conversation::Group(id) = conversation else { return Ok(None) };
+        if !self.hidden.contains_key(conversation) {
+            self.hidden.insert(*conversation, HiddenTeam::of(transaction, id)?);
+        }
+        let Some(Some(team)) = self.hidden.get_mut(conversation) else { return Ok(None) };
+        if team.texts >= MAX_TEXTS {
+            *self.result.no_room.entry(*writer).or_default() += 1;
+            return Ok(Some(Fate::Hidden));
+        }
+        team.texts += 1;
+        team.put(transaction)?;
+        let request = team.request();
+        if !self.result.teams.contains(&request) {
+            self.result.teams.push(request);
+        }
+        Ok(Some(Fate::Stays))
+    }
+
+    /// Writes what was noted.
+    fn finish(mut self, transaction: &mut Transaction<'_, '_>) -> Result<Noted, EngineError> {
+        for (person, texts) in &self.result.blocked {
+            blocked_person::count_dropped(transaction, person, *texts)?;
+        }
+        for ((conversation, series), arrived) in &self.arrived {
+            arrived.put(transaction, conversation, series)?;
+            Arrived::forget_old(transaction, conversation)?;
+        }
+        for name in &self.due {
+            transaction.put_record(DUE, name, &[])?;
+        }
+        self.take_receipts(transaction)?;
+        Ok(self.result)
+    }
+
+    fn take_receipts(&mut self, transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+        for (from, receipts) in self.receipts.drain() {
+            confirmation::take(transaction, &from, &receipts)?;
+        }
+        Ok(())
+    }
+}

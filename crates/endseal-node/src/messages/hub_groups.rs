@@ -1,0 +1,255 @@
+//! MLS groups in which a conversation is held at the hub (docs/spec/node.md, "Groups of a
+//! conversation").
+
+use endseal_session::group::MembershipState;
+use endseal_session::{ConversationId, Engine, EngineError};
+use endseal_store::SessionStatus;
+
+use super::conversation::Conversation;
+use super::payload::HubGroupId;
+use super::records::{self, GROUP, GROUPS, JOINED, Transaction};
+
+/// Groups of a conversation that are kept.
+const KEPT: usize = 8;
+/// Time in milliseconds for which a group that was given up still receives: 7 days.
+const RECEIVES: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// Length of an encoded group: id (16) || time of giving up (8) || time of the last renewal (8) ||
+/// id of the announced group (16).
+const GROUP_LEN: usize = 48;
+/// Conversations that are read at once.
+const PAGE: usize = 256;
+
+/// A group of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HubGroup {
+    pub(super) id: HubGroupId,
+    /// Time at which the group was given up, in milliseconds since 1970; 0 if it was not.
+    pub(super) given_up: u64,
+    /// Time at which this device renewed its keys in the group; 0 if it must do so at once.
+    pub(super) renewed: u64,
+    /// Group that this one replaces, of which the other members have not learned yet; zeros if
+    /// there is none.
+    pub(super) announces: HubGroupId,
+}
+
+impl HubGroup {
+    pub(super) fn new(id: HubGroupId, renewed: u64) -> Self {
+        Self { id, given_up: 0, renewed, announces: [0; 16] }
+    }
+
+    /// Returns the group of which the others must learn that this one replaces it.
+    pub(super) fn announced(&self) -> Option<HubGroupId> {
+        (self.announces != [0; 16]).then_some(self.announces)
+    }
+
+    fn read(bytes: &[u8; GROUP_LEN]) -> Option<Self> {
+        let (id, rest) = bytes.split_first_chunk()?;
+        let (given_up, rest) = rest.split_first_chunk()?;
+        let (renewed, announces) = rest.split_first_chunk()?;
+        Some(Self {
+            id: *id,
+            given_up: u64::from_le_bytes(*given_up),
+            renewed: u64::from_le_bytes(*renewed),
+            announces: announces.try_into().ok()?,
+        })
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        let times = [self.given_up.to_le_bytes(), self.renewed.to_le_bytes()].concat();
+        [&self.id[..], &times, &self.announces].concat()
+    }
+}
+
+/// All groups of a conversation, in the order of their ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HubGroups {
+    pub(super) conversation: Conversation,
+    /// Documents that the group in which texts are sent had last.
+    pub(super) documents: Documents,
+    pub(super) groups: Vec<HubGroup>,
+}
+
+/// Epochs of the documents that this device brings into a group when they change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Documents {
+    /// Epoch of the record of this person.
+    pub(super) own: u64,
+    /// Epoch of the roster of a team; 0 for other conversations.
+    pub(super) roster: u64,
+}
+
+impl HubGroups {
+    /// Reads the groups of a conversation: none if nothing was said in it over a hub.
+    pub(super) fn of(
+        transaction: &Transaction<'_, '_>,
+        conversation: &Conversation,
+    ) -> Result<Self, EngineError> {
+        let value = transaction.record(GROUPS, &conversation.name())?;
+        Self::read(*conversation, value.as_deref().map_or(&[], Vec::as_slice))
+    }
+
+    fn read(conversation: Conversation, value: &[u8]) -> Result<Self, EngineError> {
+        let read = || {
+            if value.is_empty() {
+                return Some((Documents::default(), Vec::new()));
+            }
+            let (own, rest) = value.split_first_chunk()?;
+            let (roster, groups) = rest.split_first_chunk()?;
+            let (groups, []) = groups.as_chunks() else { return None };
+            let documents =
+                Documents { own: u64::from_le_bytes(*own), roster: u64::from_le_bytes(*roster) };
+            Some((documents, groups.iter().map(HubGroup::read).collect::<Option<_>>()?))
+        };
+        let (documents, groups) = read().ok_or(EngineError::Damaged("groups"))?;
+        Ok(Self { conversation, documents, groups })
+    }
+
+    /// Reads the groups of all conversations.
+    pub(super) fn all(transaction: &Transaction<'_, '_>) -> Result<Vec<Self>, EngineError> {
+        let (mut after, mut all) = (Vec::new(), Vec::new());
+        loop {
+            let page = transaction.records_after(GROUPS, &after, PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok(all) };
+            after.clone_from(last);
+            for (name, value) in &page {
+                let conversation = Conversation::in_name(name);
+                let conversation = conversation.ok_or(EngineError::Damaged("groups"))?;
+                all.push(Self::read(conversation, value)?);
+            }
+        }
+    }
+
+    /// Writes the record: epoch of the person record (8) || epoch of the roster (8) || groups.
+    pub(super) fn put(&self, transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+        let Documents { own, roster } = self.documents;
+        let mut value = [own.to_le_bytes(), roster.to_le_bytes()].concat();
+        value.extend(self.groups.iter().flat_map(|it| it.to_bytes()));
+        transaction.put_record(GROUPS, &self.conversation.name(), &value)
+    }
+
+    /// Adds a group that this device has made or joined. Of more than eight one is forgotten: the
+    /// one that was given up first, or the one with the greatest id.
+    pub(super) fn add(
+        &mut self,
+        transaction: &mut Transaction<'_, '_>,
+        group: HubGroup,
+    ) -> Result<(), EngineError> {
+        self.groups.retain(|it| it.id != group.id);
+        self.groups.push(group);
+        self.groups.sort_unstable_by_key(|it| it.id);
+        if self.groups.len() > KEPT {
+            let given_up = self.groups.iter().enumerate().filter(|(_, it)| it.given_up > 0);
+            let first = given_up.min_by_key(|(_, it)| it.given_up).map(|(at, _)| at);
+            let forgotten = self.groups.remove(first.unwrap_or(KEPT));
+            transaction.forget_group(&forgotten.id)?;
+        }
+        transaction.put_record(GROUP, &group.id, &self.conversation.name())?;
+        self.put(transaction)
+    }
+
+    /// Returns the group with this id.
+    pub(super) fn group_mut(&mut self, id: &HubGroupId) -> Option<&mut HubGroup> {
+        self.groups.iter_mut().find(|it| it.id == *id)
+    }
+
+    /// Returns the group in which texts are sent, with its state: the one with the smallest id in
+    /// which this device is a member, and which was not given up. `is_usable` judges the state.
+    pub(super) fn sending(
+        &self,
+        transaction: &mut Transaction<'_, '_>,
+        is_usable: impl Fn(&MembershipState) -> bool,
+    ) -> Result<Option<HubGroup>, EngineError> {
+        for group in self.groups.iter().filter(|it| it.given_up == 0) {
+            let Some(summary) = transaction.group(&group.id)? else { continue };
+            let has_state = summary.conversation.as_ref().is_some_and(&is_usable);
+            if summary.is_member && summary.status == SessionStatus::Active && has_state {
+                return Ok(Some(*group));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives a group up: it receives for seven days, and nothing is sent in it any more. Returns
+    /// false if it was given up before.
+    pub(super) fn give_up(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        id: &HubGroupId,
+    ) -> Result<bool, EngineError> {
+        let Some(group) = self.group_mut(id).filter(|it| it.given_up == 0) else {
+            return Ok(false);
+        };
+        group.given_up = records::now();
+        self.put(transaction)?;
+        Ok(true)
+    }
+}
+
+/// Returns the conversation of a message in the inbox. `None` if it did not come over a hub.
+pub(super) fn conversation_of(
+    transaction: &Transaction<'_, '_>,
+    id: &ConversationId,
+) -> Result<Option<Conversation>, EngineError> {
+    match id {
+        ConversationId::Person(person) => Ok(Some(Conversation::Person(*person))),
+        ConversationId::Group(group) => match group.as_slice().try_into() {
+            Ok(group) => conversation_of_group(transaction, group),
+            Err(_) => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// Returns true if a conversation is one of the MLS groups at the hub, also if it was not compared
+/// with what is known of its persons yet.
+pub(crate) fn is_hub_group(
+    transaction: &Transaction<'_, '_>,
+    id: &ConversationId,
+) -> Result<bool, EngineError> {
+    let ConversationId::Group(group) = id else { return Ok(false) };
+    Ok(transaction.record(GROUP, group)?.is_some() || transaction.record(JOINED, group)?.is_some())
+}
+
+/// Returns the ids of the MLS groups that are carried in files.
+///
+/// # Errors
+/// Returns [`EngineError`] if the store fails.
+pub fn carried_groups(engine: &mut Engine) -> Result<Vec<Vec<u8>>, EngineError> {
+    let mut groups = engine.groups()?;
+    engine.transaction(|transaction| {
+        let mut is_carried = Vec::with_capacity(groups.len());
+        for group in &groups {
+            is_carried.push(!is_hub_group(transaction, &ConversationId::Group(group.clone()))?);
+        }
+        let mut is_carried = is_carried.into_iter();
+        groups.retain(|_| is_carried.next().unwrap_or_default());
+        Ok(groups)
+    })
+}
+
+/// Returns the conversation that is held in a group.
+pub(super) fn conversation_of_group(
+    transaction: &Transaction<'_, '_>,
+    group: &HubGroupId,
+) -> Result<Option<Conversation>, EngineError> {
+    let Some(name) = transaction.record(GROUP, group)? else { return Ok(None) };
+    Conversation::in_name(&name).map(Some).ok_or(EngineError::Damaged("group"))
+}
+
+/// Forgets the groups that were given up more than seven days ago.
+pub(super) fn forget_old(transaction: &mut Transaction<'_, '_>) -> Result<(), EngineError> {
+    let now = records::now();
+    for mut of_conversation in HubGroups::all(transaction)? {
+        let is_old = |it: &HubGroup| it.given_up > 0 && now.saturating_sub(it.given_up) > RECEIVES;
+        let old: Vec<_> = of_conversation.groups.iter().copied().filter(is_old).collect();
+        if old.is_empty() {
+            continue;
+        }
+        for group in &old {
+            transaction.forget_group(&group.id)?;
+        }
+        of_conversation.groups.retain(|it| !is_old(it));
+        of_conversation.put(transaction)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Files of a state directory that a visit reads and writes: contacts, rosters, and the record of
+//! this person.
+
+use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
+use core::cell::RefCell;
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_keyring::roster::GroupId;
+use endseal_keyring::{Contacts, Name, PersonRecord, Roster};
+
+use crate::groups::{GroupError, ImportError};
+use crate::home::Home;
+use crate::person::PersonError;
+
+/// Names that are tried for a team whose name is in use, beside the name itself.
+const OTHER_NAMES: core::ops::RangeInclusive<u32> = 2..=99;
+
+/// Contacts, rosters and person record of a state directory.
+#[allow(missing_debug_implementations, reason = "it has a cache")]
+pub struct NodeFiles<'a> {
+    home: &'a Home,
+    /// Rosters that were read last.
+    rosters: RefCell<BTreeMap<Name, Rc<Roster>>>,
+}
+
+/// What became of a roster that came in a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RosterResult {
+    /// It is here now, or was here, or a later one is.
+    Kept,
+    /// The team is unknown, and its owner is no contact, or another process changes the files.
+    UnknownOwner,
+    /// It contradicts the roster that is here, or a file cannot be written.
+    Refused,
+}
+
+impl<'a> NodeFiles<'a> {
+    /// Uses the files of a state directory.
+    #[must_use]
+    pub const fn new(home: &'a Home) -> Self {
+        Self { home, rosters: RefCell::new(BTreeMap::new()) }
+    }
+
+    /// Returns the state directory.
+    pub(crate) fn home(&self) -> &'a Home {
+        self.home
+    }
+
+    /// Keeps a later record of this person.
+    pub(super) fn keep_person(&self, record: &PersonRecord) -> Result<(), PersonError> {
+        self.home.store_person(record, &self.home.lock()?)
+    }
+
+    /// Returns the contacts; none if they cannot be read.
+    pub(super) fn contacts(&self) -> Contacts {
+        self.home.contacts().unwrap_or_default()
+    }
+
+    /// Returns the newest roster of a team; `None` if there is none, or it cannot be read.
+    pub(super) fn roster(&self, id: &GroupId) -> Option<Rc<Roster>> {
+        self.all_rosters().into_iter().find(|roster| roster.id() == id)
+    }
+
+    /// Returns the newest rosters of all teams. Those that cannot be read are left out.
+    pub(super) fn all_rosters(&self) -> Vec<Rc<Roster>> {
+        let groups = self.home.groups();
+        let known = self.rosters.take();
+        let mut rosters = BTreeMap::new();
+        for name in groups.list().unwrap_or_default() {
+            if let Ok(current) = groups.renew(&name, known.get(&name)) {
+                rosters.insert(name, current);
+            }
+        }
+        let all = rosters.values().map(Rc::clone).collect();
+        self.rosters.replace(rosters);
+        all
+    }
+
+    /// Keeps a roster that came in a conversation, if the team is known or its owner is a contact
+    /// or `own`, which is this identity. A team whose name is in use gets another one.
+    pub(super) fn keep_roster(&self, roster: &Roster, own: &PublicKey) -> RosterResult {
+        let known = self.roster(roster.id());
+        if let Some(known) = &known
+            && (**known == *roster || known.supersedes(roster).is_ok())
+        {
+            return RosterResult::Kept;
+        }
+        let Some(lock) = self.home.try_lock() else {
+            // It is kept with the next text or visit.
+            return match known {
+                Some(_) => RosterResult::Kept,
+                None => RosterResult::UnknownOwner,
+            };
+        };
+        let contacts = self.contacts();
+        let is_trusted = |owner: &PublicKey| owner == own || contacts.name_of(owner).is_some();
+        let groups = self.home.groups();
+        let other = |number| Name::new(&format!("{}-{number}", roster.group())).ok();
+        let names = core::iter::once(None).chain(OTHER_NAMES.filter_map(other).map(Some));
+        for name in names {
+            return match groups.import(roster.as_bytes(), name, is_trusted, &lock) {
+                Ok(_) => RosterResult::Kept,
+                Err(ImportError::Group(GroupError::Exists(_))) => continue,
+                Err(ImportError::UnknownOwner(_)) => RosterResult::UnknownOwner,
+                Err(_) => RosterResult::Refused,
+            };
+        }
+        RosterResult::Refused
+    }
+}

@@ -1,0 +1,155 @@
+//! Groups that this device cannot follow any more (docs/spec/node.md, "Groups of a conversation").
+
+use std::collections::HashSet;
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::peer_id::PeerId;
+use endseal_session::{ConversationId, Engine, EngineError, Failure};
+
+use super::conversation::Conversation;
+use super::directory::{self, device_of};
+use super::error::SyncError;
+use super::hub::HubClient;
+use super::hub_groups::{HubGroup, HubGroups, conversation_of_group};
+use super::known_persons::KnownPersons;
+use super::node_files::NodeFiles;
+use super::payload::HubGroupId;
+use super::problem::{self, ProblemClass};
+use super::records::{self, Transaction};
+use super::resend::{give_up_group, resend_last};
+use super::shared_engine::SharedEngine;
+
+/// Unknown devices for which the hub is asked at once.
+const MAX_ASKED: usize = 64;
+/// Groups that may be given up in a conversation within seven days without a text of the user: a
+/// hub that withholds commits causes no more.
+const MAX_GIVEN_UP: usize = 4;
+
+/// A message that was not opened.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Unopened {
+    /// Device that sent it, as the hub says.
+    pub(super) peer: PeerId,
+    /// Group that it names.
+    pub(super) group: HubGroupId,
+    pub(super) failure: Failure,
+}
+
+/// Draws the conclusions from messages that were not opened.
+pub(super) async fn note_unopened(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    files: &NodeFiles<'_>,
+    unopened: &[Unopened],
+) -> Result<(), SyncError> {
+    let unopened: HashSet<_> = unopened.iter().copied().collect();
+    if unopened.is_empty() {
+        return Ok(());
+    }
+    let mut unknown = HashSet::new();
+    for it in unopened.iter().filter(|it| it.failure == Failure::NoGroup) {
+        let device = engine.transaction(|transaction| device_of(transaction, &it.peer))?;
+        if device.is_none() && unknown.len() < MAX_ASKED {
+            unknown.insert(it.peer);
+        }
+    }
+    let unknown: Vec<_> = unknown.into_iter().collect();
+    // Without an answer of the hub the persons are not known.
+    let found = directory::find_devices(hub, engine, &unknown).await;
+    let own = engine.address().identity;
+    let known = KnownPersons::new(files.home());
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        for Unopened { peer, group, failure } in &unopened {
+            let conversation = conversation_of_group(transaction, group)?;
+            match (failure, conversation) {
+                // A receipt came after a commit of this device.
+                (Failure::OldEpoch, Some(Conversation::Person(person))) => {
+                    resend_last(transaction, &own, &person)?;
+                }
+                // The branch of the sender is another one than that of this device.
+                (Failure::Authentication, Some(conversation)) => {
+                    let members = transaction.group_peers(group)?;
+                    let is_member = members.iter().any(|(_, member)| member == peer);
+                    let groups = HubGroups::of(transaction, &conversation)?;
+                    if is_member && may_give_up(&groups) {
+                        give_up_group(transaction, &own, &conversation, group)?;
+                    }
+                }
+                (Failure::NoGroup, None) => {
+                    if let Some(device) = device_of(transaction, peer)?
+                        && device.identity != own
+                        && known.has(transaction, &device.identity)?
+                    {
+                        replace_unknown(transaction, device.identity, group)?;
+                    }
+                    drop_parked(transaction, group)?;
+                }
+                (Failure::NoGroup, Some(_)) => drop_parked(transaction, group)?,
+                _ => {}
+            }
+        }
+        Ok::<_, EngineError>(())
+    })?;
+    found
+}
+
+/// Gives up the groups with messages that this device cannot open: commits are missing, or more
+/// messages than a group skips. The caller MUST have received everything: the hub delivers a commit
+/// before what is said after it.
+pub(super) fn give_up_unfollowed(engine: &mut Engine) -> Result<(), EngineError> {
+    let own = engine.address().identity;
+    let parked = engine.parked()?;
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        for total in &parked {
+            let ConversationId::Group(id) = &total.conversation else { continue };
+            let Ok(id) = id.as_slice().try_into() else { continue };
+            let Some(conversation) = conversation_of_group(transaction, id)? else { continue };
+            // With the answer of the hub to a commit of this device the messages may open.
+            if transaction.group(id)?.is_some_and(|group| group.has_pending) {
+                continue;
+            }
+            let groups = HubGroups::of(transaction, &conversation)?;
+            let is_given_up = |it: &HubGroup| it.id == *id && it.given_up > 0;
+            if groups.groups.iter().any(is_given_up) {
+                drop_parked(transaction, id)?;
+            } else if may_give_up(&groups) {
+                give_up_group(transaction, &own, &conversation, id)?;
+                drop_parked(transaction, id)?;
+                let nobody = PeerId::from_bytes(&[0; PeerId::LEN]);
+                problem::note(transaction, ProblemClass::ANEW, &nobody, 0)?;
+            }
+        }
+        problem::forget_old(transaction)
+    })
+}
+
+pub(super) fn may_give_up(groups: &HubGroups) -> bool {
+    groups.groups.iter().filter(|it| it.given_up > 0).count() < MAX_GIVEN_UP
+}
+
+/// Notes a group of which this device got no welcome, from a person whom it knows: the next group
+/// with this person replaces it, and the person sends again what was not confirmed.
+fn replace_unknown(
+    transaction: &mut Transaction<'_, '_>,
+    person: PublicKey,
+    group: &HubGroupId,
+) -> Result<(), EngineError> {
+    let mut groups = HubGroups::of(transaction, &Conversation::Person(person))?;
+    if may_give_up(&groups) {
+        let given_up = records::now();
+        groups.add(transaction, HubGroup { given_up, ..HubGroup::new(*group, given_up) })?;
+        // A group that is there does not announce it.
+        if let Some(sending) = groups.groups.iter_mut().find(|it| it.given_up == 0) {
+            sending.announces = *group;
+            groups.put(transaction)?;
+        }
+    }
+    Ok(())
+}
+
+fn drop_parked(
+    transaction: &mut Transaction<'_, '_>,
+    group: &HubGroupId,
+) -> Result<(), EngineError> {
+    transaction.drop_parked(&ConversationId::Group(group.to_vec())).map(drop)
+}

@@ -1,0 +1,304 @@
+//! Welcomes: this device becomes a member of groups that others have made (docs/spec/node.md,
+//! "Welcomes").
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::secret::Zeroizing;
+use endseal_session::group::{Members, MembershipState};
+use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
+
+use super::arrivals::deliver_again;
+use super::conversation::Conversation;
+use super::directory;
+use super::error::SyncError;
+use super::hidden_team::HiddenTeam;
+use super::hub::HubClient;
+use super::hub_groups::{Documents, HubGroup, HubGroups, conversation_of_group};
+use super::known_persons::KnownPersons;
+use super::node_files::{NodeFiles, RosterResult};
+use super::payload::HubGroupId;
+use super::problem::{self, ProblemClass};
+use super::records::{self, JOINED, Transaction};
+use super::report::SyncReport;
+use super::shared_engine::SharedEngine;
+
+/// Groups that are read at once.
+const PAGE: usize = 256;
+/// Limit on the conversations with unknown persons that have groups.
+const MAX_UNKNOWN: usize = 1_024;
+
+/// A welcome with what the hub says about it.
+pub(super) struct Welcome {
+    pub(super) peer: PeerId,
+    pub(super) position: u64,
+    pub(super) body: Bytes,
+}
+
+/// A group that was joined and not compared with what is known of its persons yet.
+struct Joined {
+    by_last_resort: bool,
+    /// True if messages of the group were passed over in the inbox.
+    has_passed: bool,
+    /// Device that sent the welcome, and its position.
+    peer: PeerId,
+    position: u64,
+}
+
+impl Joined {
+    /// Writes the record: last resort (1) || passed (1) || peer id (32) || position (8).
+    fn put(&self, transaction: &Transaction<'_, '_>, id: &[u8]) -> Result<(), EngineError> {
+        let mut value = vec![self.by_last_resort.into(), self.has_passed.into()];
+        value.extend_from_slice(self.peer.as_bytes());
+        value.extend_from_slice(&self.position.to_le_bytes());
+        transaction.put_record(JOINED, id, &value)
+    }
+
+    fn read(value: &[u8]) -> Option<Self> {
+        let (&[by_last_resort @ 0..=1, has_passed @ 0..=1], rest) = value.split_first_chunk()?
+        else {
+            return None;
+        };
+        let (peer, position) = rest.split_first_chunk()?;
+        Some(Self {
+            by_last_resort: by_last_resort == 1,
+            has_passed: has_passed == 1,
+            peer: PeerId::from_bytes(peer),
+            position: u64::from_le_bytes(position.try_into().ok()?),
+        })
+    }
+
+    /// Returns up to [`PAGE`] such groups.
+    fn page(transaction: &Transaction<'_, '_>) -> Result<Vec<(HubGroupId, Self)>, EngineError> {
+        let page = transaction.records_after(JOINED, &[], PAGE)?;
+        let read = |(name, value): &(Vec<u8>, Zeroizing<Vec<u8>>)| {
+            let joined = name.as_slice().try_into().ok().zip(Self::read(value));
+            joined.ok_or(EngineError::Damaged("joined group"))
+        };
+        page.iter().map(read).collect()
+    }
+}
+
+/// Joins the groups of welcomes. The caller MUST call [`compare_joined`] before the groups are used.
+pub(super) fn join(
+    engine: &mut Engine,
+    welcomes: &[Welcome],
+    report: &mut SyncReport,
+) -> Result<(), EngineError> {
+    if welcomes.is_empty() {
+        return Ok(());
+    }
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        for welcome in welcomes {
+            let &Welcome { peer, position, .. } = welcome;
+            let class = match transaction.join_group(&welcome.body) {
+                // It came before.
+                Err(GroupChangeError::Joined) => continue,
+                Err(GroupChangeError::Engine(error)) => return Err(error),
+                Err(GroupChangeError::KeyPackageUsed) => ProblemClass::KEY_PACKAGE,
+                Err(_) => ProblemClass::WELCOME,
+                Ok(JoinedGroup { id, by_last_resort, .. }) => {
+                    match id.as_slice().try_into() {
+                        Ok(id) => note_joined(transaction, id, by_last_resort, welcome)?,
+                        Err(_) => drop(transaction.forget_group(&id)?),
+                    }
+                    continue;
+                }
+            };
+            problem::note(transaction, class, &peer, position)?;
+            report.problems += 1;
+        }
+        problem::forget_old(transaction)
+    })
+}
+
+fn note_joined(
+    transaction: &mut Transaction<'_, '_>,
+    id: &HubGroupId,
+    by_last_resort: bool,
+    welcome: &Welcome,
+) -> Result<(), EngineError> {
+    let &Welcome { peer, position, .. } = welcome;
+    let Some(conversation) = conversation_of_group(transaction, id)? else {
+        return Joined { by_last_resort, has_passed: false, peer, position }.put(transaction, id);
+    };
+    // A known group was replaced by one of a later epoch, with the same persons.
+    let mut groups = HubGroups::of(transaction, &conversation)?;
+    if let Some(group) = groups.group_mut(id)
+        && by_last_resort
+    {
+        group.renewed = 0;
+        groups.put(transaction)?;
+    }
+    Ok(())
+}
+
+/// Compares the persons of the groups that were joined with what is known of them. A group that
+/// holds becomes one of its conversation, and the others are forgotten.
+pub(super) async fn compare_joined(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    files: &NodeFiles<'_>,
+    report: &mut SyncReport,
+) -> Result<(), SyncError> {
+    loop {
+        let page = engine.transaction(|transaction| Joined::page(transaction))?;
+        if page.is_empty() {
+            return Ok(());
+        }
+        for (id, joined) in page {
+            if let Some(class) = compare(hub, engine, files, &id, &joined).await? {
+                report.problems += 1;
+                engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                    transaction.forget_group(&id)?;
+                    transaction.drop_parked(&ConversationId::Group(id.to_vec()))?;
+                    transaction.remove_record(JOINED, &id)?;
+                    problem::note(transaction, class, &joined.peer, joined.position)?;
+                    problem::forget_old(transaction)
+                })?;
+            }
+        }
+    }
+}
+
+/// Notes that messages of groups that were not compared yet have been passed over.
+pub(super) fn note_passed(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+    for (id, joined) in Joined::page(transaction)? {
+        Joined { has_passed: true, ..joined }.put(transaction, &id)?;
+    }
+    Ok(())
+}
+
+/// Compares the persons of a group with what is known of them. Returns the class of a problem if
+/// the group must be forgotten.
+async fn compare(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    files: &NodeFiles<'_>,
+    id: &HubGroupId,
+    joined: &Joined,
+) -> Result<Option<&'static str>, SyncError> {
+    let own = engine.address().identity;
+    let group = engine.transaction(|transaction| transaction.group(id))?;
+    let Some(state) = group.and_then(|group| group.conversation) else {
+        return Ok(Some(ProblemClass::WELCOME));
+    };
+    let Some((conversation, persons)) = persons(&state, &own) else {
+        return Ok(Some(ProblemClass::WELCOME));
+    };
+    let unknown = engine.with(|engine| {
+        let mut unknown = Vec::new();
+        for person in &persons {
+            let known = directory::known(engine, person)?;
+            let stated = state.record_of(person).map_or(0, |(epoch, _)| epoch);
+            if known.is_none_or(|known| known.epoch() < stated) {
+                unknown.push(*person);
+            }
+        }
+        Ok::<_, EngineError>(unknown)
+    })?;
+    directory::find_many(hub, engine, &unknown).await?;
+    let is_vouched = engine.with(|engine| {
+        for person in &persons {
+            let Some((epoch, digest)) = state.record_of(person) else { continue };
+            let known = directory::known(engine, person)?;
+            let is_vouched = known.is_some_and(|known| {
+                known.epoch() > epoch
+                    || (known.epoch() == epoch && *known.digest().as_bytes() == digest)
+            });
+            if !is_vouched {
+                return Ok(false);
+            }
+        }
+        Ok::<_, EngineError>(true)
+    })?;
+    if !is_vouched {
+        return Ok(Some(ProblemClass::RECORD));
+    }
+    let known = KnownPersons::new(files.home());
+    Ok(engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        if let Some(class) = is_refused(transaction, files, &state, &own, &known, &conversation)? {
+            return Ok::<_, EngineError>(Some(class));
+        }
+        let renewed = if joined.by_last_resort { 0 } else { records::now() };
+        let mut groups = HubGroups::of(transaction, &conversation)?;
+        groups.documents = documents_of(&state, &own);
+        groups.add(transaction, HubGroup::new(*id, renewed))?;
+        transaction.remove_record(JOINED, id)?;
+        if joined.has_passed {
+            deliver_again(transaction, id)?;
+        }
+        Ok(None)
+    })?)
+}
+
+/// Returns the documents of this person that a state has.
+fn documents_of(state: &MembershipState, own: &PublicKey) -> Documents {
+    let roster = match state.members() {
+        Members::Team(roster) => roster.epoch(),
+        Members::Oneself(_) | Members::Pair(_) => 0,
+    };
+    Documents { own: state.record_of(own).map_or(0, |(epoch, _)| epoch), roster }
+}
+
+/// Returns the conversation of a state, and all its persons. `None` if this person is none of them.
+fn persons(state: &MembershipState, own: &PublicKey) -> Option<(Conversation, Vec<PublicKey>)> {
+    match state.members() {
+        Members::Oneself(one) if one == own => Some((Conversation::Person(*own), vec![*own])),
+        Members::Oneself(_) => None,
+        Members::Pair(both) => {
+            let other = both.iter().find(|it| *it != own).filter(|_| both.contains(own))?;
+            Some((Conversation::Person(*other), both.to_vec()))
+        }
+        Members::Team(roster) => {
+            let members = roster.members().iter().map(|it| *it.identity().ed25519());
+            let members: Vec<_> = members.collect();
+            let is_member = members.contains(own);
+            is_member.then(|| (Conversation::Group(*roster.id()), members))
+        }
+    }
+}
+
+/// Returns the class of a problem if a group is not taken for one of its conversation.
+fn is_refused(
+    transaction: &Transaction<'_, '_>,
+    files: &NodeFiles<'_>,
+    state: &MembershipState,
+    own: &PublicKey,
+    known: &KnownPersons<'_>,
+    conversation: &Conversation,
+) -> Result<Option<&'static str>, EngineError> {
+    match (state.members(), conversation) {
+        (Members::Team(roster), _) => match files.keep_roster(roster, own) {
+            RosterResult::Kept => Ok(None),
+            RosterResult::Refused => Ok(Some(ProblemClass::GROUP)),
+            RosterResult::UnknownOwner => {
+                if HiddenTeam::of(transaction, roster.id())?.is_none() {
+                    if !HiddenTeam::has_room(transaction)? {
+                        return Ok(Some(ProblemClass::GROUP));
+                    }
+                    HiddenTeam { texts: 0, roster: (**roster).clone() }.put(transaction)?;
+                }
+                Ok(None)
+            }
+        },
+        (_, Conversation::Person(person)) if person != own => {
+            if known.has(transaction, person)? {
+                return Ok(None);
+            }
+            let mut unknown = HashSet::new();
+            for groups in HubGroups::all(transaction)? {
+                if let Conversation::Person(other) = groups.conversation
+                    && other != *person
+                    && !known.has(transaction, &other)?
+                {
+                    unknown.insert(other);
+                }
+            }
+            Ok((unknown.len() >= MAX_UNKNOWN).then_some(ProblemClass::WELCOME))
+        }
+        _ => Ok(None),
+    }
+}

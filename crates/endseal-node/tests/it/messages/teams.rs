@@ -1,0 +1,309 @@
+//! Texts to teams.
+
+use alloc::sync::Arc;
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use endseal_crypto::identity::{Identity, RootSeed};
+use endseal_crypto::random::OsRandom;
+use endseal_hub::HubLimits;
+use endseal_keyring::device::DeviceId;
+use endseal_keyring::person::PersonChanges;
+use endseal_keyring::roster::{GroupId, Member, RosterChanges};
+use endseal_keyring::{Name, Roster};
+use endseal_node::messages::{self, Conversation, SkippedReason, history, problems, status};
+use endseal_node::{Home, person};
+
+use super::world::{Person, World};
+
+pub(super) fn name(text: &str) -> Name {
+    Name::new(text).unwrap()
+}
+
+fn member(at: usize, person: &Person) -> Member {
+    Member::new(name(&format!("m{at}")), person.root.public().clone())
+}
+
+/// A team of the first person, whose roster all of them have.
+pub(super) fn group(people: &mut [&mut Person], others: &[&Person]) -> Roster {
+    let all = people.iter().map(|it| &**it).chain(others.iter().copied());
+    let members = all.enumerate().map(|(at, person)| member(at, person)).collect();
+    let owner = &people[0];
+    let lock = owner.home.lock().unwrap();
+    let groups = owner.home.groups();
+    let roster = groups.create(&owner.root, name("team"), members, &lock).unwrap();
+    for person in &people[1..] {
+        import(person, &roster);
+    }
+    roster
+}
+
+pub(super) fn import(person: &Person, roster: &Roster) {
+    let lock = person.home.lock().unwrap();
+    person.home.groups().import(roster.as_bytes(), None, |_| true, &lock).unwrap();
+}
+
+/// The next epoch, with changes of the members.
+fn change(owner: &Person, removed: Option<&str>, added: Option<Member>) -> Roster {
+    let mut changes = RosterChanges::new();
+    removed.map(|it| changes.remove(name(it)));
+    added.map(|it| changes.add(it));
+    let lock = owner.home.lock().unwrap();
+    owner.home.groups().change(&owner.root, &name("team"), &changes, &lock).unwrap()
+}
+
+pub(super) fn write(person: &mut Person, group: &GroupId, text: &str) {
+    let to = Conversation::Group(*group);
+    messages::say(&mut person.engine, &to, &[text]).unwrap();
+}
+
+pub(super) fn texts(person: &mut Person) -> Vec<String> {
+    person.read().into_iter().map(|(_, text)| text).collect()
+}
+
+/// A second device of a person, which is not registered, with the next record.
+pub(super) fn second_device(world: &World, first: &Person, folder: &str) -> Person {
+    let device = Identity::generate(&mut OsRandom).unwrap();
+    let number = NonZeroU32::new(2).unwrap();
+    let mut changes = PersonChanges::new();
+    changes.add(number, device.public().clone());
+    let draft = first.record.next_epoch(&first.root, &changes, &mut OsRandom).unwrap();
+    let record = person::sign(draft, &first.root).unwrap();
+    let home = Home::create(&world.folder.path(folder)).unwrap();
+    let now = 1_790_000_000_000;
+    let engine =
+        home.make_sessions(&first.root, &device, DeviceId::new(2), now, Duration::ZERO).unwrap();
+    home.store_person(&record, &home.lock().unwrap()).unwrap();
+    let root = Identity::from_root_seed(RootSeed::from_bytes(
+        first.root.root_seed().unwrap().expose_secret(),
+    ));
+    let people = Arc::clone(&first.people);
+    Person { identity: first.identity, root, device, home, engine, record, people }
+}
+
+fn classes(person: &mut Person) -> Vec<String> {
+    problems(&mut person.engine).unwrap().iter().map(|it| it.class.to_string()).collect()
+}
+
+fn rows(person: &mut Person, team: GroupId) -> Vec<String> {
+    let to = Conversation::Group(team);
+    let rows = history(&mut person.engine, &to, 0, 100).unwrap();
+    let text =
+        |row: &messages::HistoryRow| row.text(&person.identity, &to).unwrap().text.to_owned();
+    rows.iter().map(text).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_reaches_all_members() {
+    let world = World::new();
+    let mut alice = world.member("alice").await;
+    let (mut bob, mut carol) = (world.member("bob").await, world.member("carol").await);
+    let id = *group(&mut [&mut alice, &mut bob, &mut carol], &[]).id();
+    write(&mut alice, &id, "to all");
+    write(&mut alice, &id, "again");
+    let report = alice.sync(&world).await;
+    assert_eq!((report.encrypted, report.sent), (2, 2), "{report:?}");
+    assert!(report.skipped.is_empty(), "{report:?}");
+    for person in [&mut bob, &mut carol] {
+        assert_eq!(person.sync(&world).await.received, 2);
+        let (page, _) = messages::unread(&mut person.engine, 0).unwrap();
+        assert!(page.iter().all(|it| it.conversation == Conversation::Group(id)));
+        let texts = ["to all", "again"].map(|text| (alice.identity, text.to_owned()));
+        assert_eq!(person.read(), texts);
+    }
+    write(&mut bob, &id, "from bob");
+    bob.sync(&world).await;
+    for person in [&mut alice, &mut carol] {
+        assert_eq!(person.sync(&world).await.received, 1);
+        assert_eq!(person.read(), [(bob.identity, "from bob".to_owned())]);
+    }
+    for person in [&mut alice, &mut bob, &mut carol] {
+        assert_eq!(rows(person, id), ["to all", "again", "from bob"]);
+        assert_eq!(classes(person), [""; 0]);
+    }
+    // A text to one of them is in another conversation.
+    assert_eq!(
+        history(&mut bob.engine, &Conversation::Person(alice.identity), 0, 10).unwrap().len(),
+        0
+    );
+}
+
+/// The owner is no contact of bob: nothing of the team is shown before bob has the roster.
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_of_an_unknown_team_wait() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let roster = group(&mut [&mut alice], &[&bob]);
+    for text in ["one", "two"] {
+        write(&mut alice, roster.id(), text);
+    }
+    alice.sync(&world).await;
+    let report = bob.sync(&world).await;
+    assert_eq!(report.problems, 0, "{report:?}");
+    assert_eq!((report.teams.len(), report.teams[0].owner), (1, alice.identity));
+    assert_eq!(bob.read(), []);
+    bob = bob.restart();
+    import(&bob, &roster);
+    bob.sync(&world).await;
+    assert_eq!(texts(&mut bob), ["one", "two"]);
+    assert_eq!(status(&mut bob.engine).unwrap().parked, 0);
+}
+
+/// No roster is carried by hand: bob knows the owner, and carol comes with the next epoch.
+#[tokio::test(flavor = "multi_thread")]
+async fn rosters_travel_in_the_conversation() {
+    let world = World::new();
+    let mut alice = world.member("alice").await;
+    let (mut bob, mut carol) = (world.member("bob").await, world.member("carol").await);
+    let id = *group(&mut [&mut alice], &[&bob]).id();
+    for person in [&bob, &carol] {
+        person.knows(&alice, "alice");
+    }
+    write(&mut alice, &id, "hello bob");
+    alice.sync(&world).await;
+    bob.sync(&world).await;
+    assert_eq!(texts(&mut bob), ["hello bob"]);
+    change(&alice, None, Some(member(7, &carol)));
+    write(&mut alice, &id, "hello carol");
+    let report = alice.sync(&world).await;
+    assert!(report.skipped.is_empty(), "{report:?}");
+    for person in [&mut bob, &mut carol] {
+        person.sync(&world).await;
+        assert_eq!(texts(person), ["hello carol"]);
+        assert_eq!(person.home.groups().current(&name("team")).unwrap().epoch(), 2);
+    }
+    // Carol, whom bob did not know before, writes to both.
+    write(&mut carol, &id, "from carol");
+    carol.sync(&world).await;
+    for person in [&mut alice, &mut bob] {
+        person.sync(&world).await;
+        assert_eq!(texts(person), ["from carol"]);
+        assert_eq!(classes(person), [""; 0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removed_member_reads_and_writes_nothing() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let mut mallory = world.member("mallory").await;
+    let first = group(&mut [&mut alice, &mut bob, &mut mallory], &[]);
+    write(&mut alice, first.id(), "to all");
+    alice.sync(&world).await;
+    for person in [&mut bob, &mut mallory] {
+        person.sync(&world).await;
+        assert_eq!(texts(person), ["to all"]);
+    }
+    change(&alice, Some("m2"), None);
+    write(&mut alice, first.id(), "without her");
+    alice.sync(&world).await;
+    // She does not know that she was removed: her text is refused.
+    write(&mut mallory, first.id(), "still here");
+    let report = mallory.sync(&world).await;
+    assert_eq!(report.left.len(), 1, "{report:?}");
+    assert_eq!(report.left[0].conversation, Conversation::Group(*first.id()));
+    assert_eq!(report.sent, 0, "{report:?}");
+    assert_eq!(mallory.read(), []);
+    bob.sync(&world).await;
+    assert_eq!(texts(&mut bob), ["without her"]);
+    // The commit had the roster.
+    let report = mallory.sync(&world).await;
+    assert_eq!(report.skipped[0].reason, SkippedReason::NotMember, "{report:?}");
+    assert_eq!(alice.sync(&world).await.received, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_who_have_not_joined_are_left_out() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let mut carol = world.person("carol");
+    let roster = group(&mut [&mut alice, &mut bob], &[&carol]);
+    write(&mut alice, roster.id(), "hello");
+    let report = alice.sync(&world).await;
+    assert_eq!(report.skipped.len(), 1, "{report:?}");
+    assert_eq!(report.skipped[0].to, Conversation::Person(carol.identity));
+    assert_eq!(report.skipped[0].reason, SkippedReason::Unknown);
+    assert_eq!(bob.sync(&world).await.received, 1);
+    // She joins the hub, and is added with the next text.
+    carol.join(&world).await;
+    import(&carol, &roster);
+    write(&mut alice, roster.id(), "hello carol");
+    alice.sync(&world).await;
+    carol.sync(&world).await;
+    assert_eq!(texts(&mut carol), ["hello carol"]);
+    bob.sync(&world).await;
+    // A team without anyone to write to: the text waits.
+    let dave = world.person("dave");
+    let mut erin = world.member("erin").await;
+    let roster = group(&mut [&mut erin], &[&dave]);
+    write(&mut erin, roster.id(), "hello");
+    assert_eq!(erin.sync(&world).await.encrypted, 0);
+    assert_eq!(status(&mut erin.engine).unwrap().unsent, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_mailbox_does_not_keep_a_text_from_others() {
+    let mut limits = HubLimits::default();
+    // One sender has half of it.
+    limits.mailbox_frames = 6;
+    let world = World::with(limits);
+    let mut alice = world.member("alice").await;
+    let (mut bob, mut carol) = (world.member("bob").await, world.member("carol").await);
+    let roster = group(&mut [&mut alice, &mut bob, &mut carol], &[]);
+    for text in ["1", "2"] {
+        alice.say(&bob.identity, text);
+    }
+    alice.sync(&world).await;
+    for text in ["a", "b", "c"] {
+        write(&mut alice, roster.id(), text);
+    }
+    let report = alice.sync(&world).await;
+    assert!(report.mailbox_full, "{report:?}");
+    assert!(carol.sync(&world).await.received >= 2);
+    for _ in 0..4 {
+        bob.sync(&world).await;
+        carol.sync(&world).await;
+        alice.sync(&world).await;
+    }
+    bob.sync(&world).await;
+    carol.sync(&world).await;
+    assert_eq!(texts(&mut carol), ["a", "b", "c"]);
+    let mut of_bob = texts(&mut bob);
+    of_bob.sort();
+    assert_eq!(of_bob, ["1", "2", "a", "b", "c"]);
+    let waits = status(&mut alice.engine).unwrap();
+    assert_eq!((waits.frames, waits.unsent, waits.problems), (0, 0, 0));
+}
+
+/// The group is made while the mailbox of a member is full, so that it is made without that member,
+/// who is named.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_with_a_full_mailbox_is_named_and_gets_later_texts() {
+    let mut limits = HubLimits::default();
+    limits.mailbox_frames = 6;
+    let world = World::with(limits);
+    let mut alice = world.member("alice").await;
+    let (mut bob, mut carol) = (world.member("bob").await, world.member("carol").await);
+    // A welcome and two texts are the share of one sender.
+    for text in ["1", "2", "3"] {
+        alice.say(&bob.identity, text);
+    }
+    assert!(alice.sync(&world).await.mailbox_full);
+    let roster = group(&mut [&mut alice, &mut bob, &mut carol], &[]);
+    write(&mut alice, roster.id(), "a");
+    let report = alice.sync(&world).await;
+    assert!(report.mailbox_full, "{report:?}");
+    let skipped: Vec<_> = report.skipped.iter().map(|it| (it.device, it.reason)).collect();
+    assert_eq!(skipped, [(Some(bob.engine.address()), SkippedReason::Full)]);
+    for _ in 0..4 {
+        bob.sync(&world).await;
+        carol.sync(&world).await;
+        alice.sync(&world).await;
+    }
+    write(&mut alice, roster.id(), "b");
+    alice.sync(&world).await;
+    bob.sync(&world).await;
+    carol.sync(&world).await;
+    assert_eq!(texts(&mut carol), ["a", "b"]);
+    assert_eq!(texts(&mut bob), ["1", "2", "3", "b"]);
+}
