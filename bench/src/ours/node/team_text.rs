@@ -111,7 +111,8 @@ impl TeamText {
         Ok(())
     }
 
-    /// Sends one text. The first one makes the group. Returns the time until the last member has it, and the texts that arrived.
+    /// Sends one text. The first one makes the group. Returns the time until the last member has
+    /// it, and the texts that arrived.
     fn send(&mut self) -> Result<(Duration, Vec<String>, String), Failure> {
         self.written += 1;
         let mut text = format!("{:08} ", self.written);

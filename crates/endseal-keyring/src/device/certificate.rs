@@ -133,8 +133,8 @@ impl Certificate {
         x25519::PublicKey::from_bytes(Raw::of(bytes)?.agreement).ok()
     }
 
-    /// Returns the peer id in the bytes of a certificate, without verifying the signature. The caller
-    /// MUST have verified the same bytes before.
+    /// Returns the peer id in the bytes of a certificate, without verifying the signature. The
+    /// caller MUST have verified the same bytes before.
     #[must_use]
     pub fn peer_id_in(bytes: &[u8; Self::LEN]) -> Option<PeerId> {
         Raw::of(bytes).map(|raw| PeerId::from_bytes(raw.peer_id))

@@ -89,7 +89,7 @@ fn accepted(dir: &Path) {
         ("verify", "a safety number was compared", {
             line("verify", &format!(r#"{{"person":"{person}","is_verified":true}}"#))
         }),
-        ("persons", "persons with a rule, a request or a comparison", line("persons", "{}")),
+        ("persons", "blocked and muted persons", line("persons", "{}")),
         ("devices", "devices of a person", line("devices", &format!(r#"{{"person":"{person}"}}"#))),
         ("name-device", "a device is named", {
             line("name_device", r#"{"device":7,"name":"Ann's phone"}"#)

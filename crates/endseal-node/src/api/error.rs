@@ -40,7 +40,7 @@ pub enum ErrorKind {
         /// Number of the text, counted from 1.
         text: u64,
     },
-    /// The person to be blocked is this identity itself.
+    /// The person to be blocked or verified is this identity itself.
     Own,
     /// The person is blocked.
     Blocked,

@@ -9,8 +9,9 @@ use crate::home::Home;
 use crate::messages::{
     Conversation, HistoryRow, SayError, Text, Unread, accept, block, delete_texts,
     delete_texts_before, devices, forget_problems, history_page, mark_changes_seen, mark_read,
-    muted, name_device, note_delivery, person_rules, problems, requests, say, set_muted, set_verified,
-    settle_inbox, status, unblock, unread_page, unseen_changes, unsend, unsend_all, waiting_page,
+    muted, name_device, note_delivery, person_rules, problems, requests, say, set_muted,
+    set_verified, settle_inbox, status, unblock, unread_page, unseen_changes, unsend, unsend_all,
+    waiting_page,
 };
 
 /// Rows that are read from the store at once.

@@ -79,7 +79,7 @@ impl Treatment {
     }
 }
 
-/// What happens to a message of the inbox.
+/// Further treatment of a message of the inbox.
 enum Fate {
     /// It is shown.
     Stays,

@@ -24,7 +24,7 @@ pub struct NodeFiles<'a> {
     rosters: RefCell<BTreeMap<Name, Rc<Roster>>>,
 }
 
-/// What became of a roster that came in a conversation.
+/// Result of keeping a roster that came in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RosterResult {
     /// It is here now, or was here, or a later one is.

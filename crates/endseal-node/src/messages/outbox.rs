@@ -35,11 +35,12 @@ pub fn read_texts(mut input: Texts<impl Read>) -> Result<Vec<SecretText>, SayErr
     }
 }
 
-/// Stores texts for a person, a team or oneself, to be sent with the next [`sync`](super::sync). Either all
-/// texts are stored when this returns, or none. Returns their number.
+/// Stores texts for a person, a team or oneself, to be sent with the next [`sync`](super::sync).
+/// Either all texts are stored when this returns, or none. Returns their number.
 ///
 /// # Errors
-/// Returns [`SayError`] if a text is too long, the receiver is a blocked person, or the store fails.
+/// Returns [`SayError`] if a text is too long, the receiver is a blocked person, or the store
+/// fails.
 pub fn say(
     engine: &mut Engine,
     to: &Conversation,

@@ -19,7 +19,7 @@ use super::shared_engine::SharedEngine;
 /// Commits that are read at once.
 const PAGE: usize = 64;
 
-/// What the hub must know of a commit.
+/// Description of a commit for the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PendingCommit {
     pub(super) group: HubGroupId,

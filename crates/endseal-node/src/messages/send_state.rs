@@ -1,5 +1,5 @@
-//! What is known of the hub while this device sends: groups that are ahead at the hub, and persons
-//! about whom it was asked.
+//! State of the sending over one connection: groups that are ahead at the hub, and persons about
+//! whom it was asked.
 
 use core::cell::RefCell;
 use core::time::Duration;

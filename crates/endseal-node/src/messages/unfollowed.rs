@@ -115,8 +115,8 @@ pub(super) fn give_up_unfollowed(engine: &mut Engine) -> Result<(), EngineError>
             } else if may_give_up(&groups) {
                 give_up_group(transaction, &own, &conversation, id)?;
                 drop_parked(transaction, id)?;
-                let nobody = PeerId::from_bytes(&[0; PeerId::LEN]);
-                problem::note(transaction, ProblemClass::ANEW, &nobody, 0)?;
+                let none = PeerId::from_bytes(&[0; PeerId::LEN]);
+                problem::note(transaction, ProblemClass::ANEW, &none, 0)?;
             }
         }
         problem::forget_old(transaction)

@@ -81,7 +81,7 @@ impl Joined {
     }
 }
 
-/// Joins the groups of welcomes. The caller MUST call [`compare_joined`] before the groups are used.
+/// Joins the groups of welcomes. The caller MUST call [`compare_joined`] before they are used.
 pub(super) fn join(
     engine: &mut Engine,
     welcomes: &[Welcome],

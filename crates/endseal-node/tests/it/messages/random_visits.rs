@@ -36,8 +36,8 @@ async fn visit(person: &mut Person, world: &World, polls: u64) -> Option<u64> {
     Some(polls - left)
 }
 
-/// Texts to a person and to a team in both directions: each arrives once, and those of a conversation
-/// arrive in order.
+/// Texts to a person and to a team in both directions: each arrives once, and those of a
+/// conversation arrive in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn visits_that_are_cut_lose_and_repeat_nothing() {
     cut_visits(1).await;
