@@ -55,12 +55,6 @@ def entries(plaintext):
         at = end
 
 
-def person(name, value):
-    record, devices = read_as("person", lambda: rosters.person(value.decode()))
-    check(name == record.epoch.to_bytes(8, "big"), "person")
-    return record, devices
-
-
 def unread(value):
     writer, rest = value[:36], value[36:]
     read_as("unread", node.address, writer, "unread")
@@ -82,7 +76,7 @@ def history(name, value):
 
 
 class Archive:
-    """An archive of which the parts up to the person records were read."""
+    """An archive of which the parts up to the person record were read."""
 
     def __init__(self, plaintext, sender):
         self.rest = entries(plaintext)
@@ -92,24 +86,15 @@ class Archive:
         check(len(value) > 1 and value[1] in (BACKUP, LINKED), "purpose")
         check(len(value) == 10, "head")
         self.purpose, self.time = value[1], int.from_bytes(value[2:], "little")
-        self.records, self.next = [], None
-        for tag, name, value in self.rest:
-            if tag != PERSON:
-                self.next = tag, name, value
-                break
-            record, devices = person(name, value)
-            if self.records:
-                last = self.records[-1][0]
-                check(last.named["root"] == record.named["root"], "person")
-                check(last.epoch < record.epoch, "person")
-            self.records.append((record, devices))
-        check(self.records, "person")
-        record, devices = self.records[-1]
-        senders = {device.ed25519 for device in devices.values()} | {record.owner}
-        check(sender in senders, "sender")
+        self.next = None
+        value = self.take(PERSON)
+        check(value is not None, "person")
+        self.record, devices = read_as("person", lambda: rosters.person(value.decode()))
+        self.devices = {number: device.ed25519 for number, device in devices.items()}
+        check(sender in {*self.devices.values(), self.record.owner}, "sender")
 
     def root(self):
-        return self.records[-1][0].named["root"]
+        return self.record.named["root"]
 
     def take(self, tag):
         """The value of the next entry, if it has this tag."""
@@ -178,7 +163,7 @@ def link(plaintext, sender, device, peer, secret):
     check(value is not None and len(value) > 32, "link")
     check(value[:32] == secret, "secret")
     certificate = read_as("link", sessions.Certificate, value[32:])
-    listed = archive.records[-1][1].get(certificate.device)
+    listed = archive.devices.get(certificate.device)
     check(root == archive.root() and certificate.identity == root.ed25519, "link")
-    check(listed == device and certificate.peer_id == peer, "link")
+    check(listed == device.ed25519 and certificate.peer_id == peer, "link")
     return archive, certificate.device

@@ -9,17 +9,15 @@ import ed25519_cofactored as ed
 from endseal_identity import (
     IdentityError,
     Lines,
-    Public,
     check,
     decimal,
     is_name,
     public_identity,
-    seeds_of_root,
     unbase64,
     without_sign,
 )
 
-MAX_MEMBERS, MAX_LEN, MAX_PERSON = 65536, 64 << 20, 65536
+MAX_MEMBERS, MAX_LEN, MAX_PERSON = 65536, 64 << 20, 8192
 
 
 @dataclass(frozen=True)
@@ -109,25 +107,17 @@ def person(text):
     record = roster(text)
     check(record.group == "person", "person")
     root = record.named.get("root")
-    check(root and root.ed25519 == record.owner, "root")
-    check("user" in record.named, "user")
+    check(root and root.ed25519 == record.owner and root.mlkem768, "root")
     devices = {}
     for name, member in record.named.items():
-        if name not in ("root", "user"):
+        if name != "root":
             number = decimal(name[7:]) if name.startswith("device-") else None
             check(number and number < 2**32, "member")
             devices[number] = member
     check(1 <= len(devices) <= 16, "devices")
-    check(all(member.mlkem768 for member in record.named.values()), "short")
+    check(not any(device.mlkem768 for device in devices.values()), "long")
+    check(record.sealed_epoch_key == b"\0", "key")
     return record, devices
-
-
-def user_seed(record, epoch_key):
-    """The root seed of the user identity, compared with the record's."""
-    seed = derive("endseal/person@v1 user seed", epoch_key)
-    user = Public.of_seeds(*seeds_of_root(seed))
-    check(user == record.named["user"], "mismatch")
-    return seed
 
 
 def follows(new, held):

@@ -29,8 +29,7 @@ def problem(vector):
         else:
             archive, outputs["number"] = archives.link(*inputs)
         hub, contacts, rosters, texts = archive.content()
-        epochs = " ".join(str(record.epoch) for record, _ in archive.records)
-        outputs |= {"time": archive.time, "epochs": epochs, "hub": hub}
+        outputs |= {"time": archive.time, "epoch": archive.record.epoch, "hub": hub}
         outputs |= {"contacts": contacts, "rosters": rosters, "texts": texts}
     except archives.Refused as refused:
         outputs, verdict = {}, refused.kind

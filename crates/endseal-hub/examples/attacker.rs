@@ -225,8 +225,7 @@ impl Member {
         let (root, device, signing) = (identity(), identity(), identity());
         let key = TransportKey::new(&device);
         let number = NonZeroU32::MIN;
-        let person = PersonRecord::create(&root, number, device.public().clone(), &mut OsRandom)?
-            .sign(&root, b"a sealed key")?;
+        let person = PersonRecord::create(&root, number, device.public(), &mut OsRandom)?;
         let keys = DeviceKeys {
             device: DeviceId::new(1).ok_or("1")?,
             peer_id: key.peer_id(),

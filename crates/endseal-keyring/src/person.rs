@@ -1,13 +1,8 @@
 //! Devices of a person, epoch by epoch, signed by the person's root identity (docs/spec/roster.md,
 //! "Person record").
 //!
-//! ```text
-//! PersonRecord::create(…) ──> PersonDraft ── seal draft.epoch_key() under draft.context() ──┐
-//!       ┌── record.next_epoch(changes) <── PersonRecord <── draft.sign(root, sealed key) <──┘
-//! ```
-//!
-//! A record is a [`Roster`] with rules of its own. The reader MUST check that
-//! [`PersonRecord::identity`] is the person it asked for, MUST keep the newest record and MUST
+//! A record is a [`Roster`] with rules of its own, and without an epoch key. The reader MUST check
+//! that [`PersonRecord::identity`] is the person it asked for, MUST keep the newest record and MUST
 //! refuse older ones.
 
 use core::num::NonZeroU32;
@@ -16,55 +11,47 @@ use alloc::format;
 use alloc::vec;
 
 use endseal_crypto::ed25519;
-use endseal_crypto::identity::{Identity, PublicIdentity, RootSeed};
+use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_crypto::random::Random;
-use endseal_crypto::{hash, label};
 
 use crate::name::Name;
 use crate::numerals::decimal;
 use crate::roster::{
-    ChangeRosterError, EpochKey, GroupId, Member, Roster, RosterChainError, RosterChanges,
-    RosterDigest,
+    ChangeRosterError, GroupId, Member, Roster, RosterChainError, RosterChanges, RosterDigest,
+    RosterDraft,
 };
 
-mod draft;
 mod error;
 
-pub use draft::PersonDraft;
-pub use error::{ChangePersonError, InvalidPerson, OtherUser, ParsePersonError};
+pub use error::{ChangePersonError, InvalidPerson, ParsePersonError};
 
 /// Devices of a person at most.
 pub const MAX_DEVICES: usize = 16;
 /// Greatest length of a person record in bytes.
-pub const MAX_LEN: usize = 65_536;
+pub const MAX_LEN: usize = 8_192;
 
 /// The devices of a person in one epoch, signed by the root identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonRecord(Roster);
 
 impl PersonRecord {
-    /// The draft of a person's first epoch, with one device and a fresh epoch key.
+    /// Signs a person's first epoch, with one device.
     ///
     /// # Errors
-    /// [`ChangePersonError`] if the device lacks an ML-KEM-768 key or is the root, or the random
+    /// [`ChangePersonError`] if `root` lacks an ML-KEM-768 key or is the device, or the random
     /// source fails.
     pub fn create(
         root: &Identity,
         number: NonZeroU32,
-        device: PublicIdentity,
+        device: &PublicIdentity,
         random: &mut impl Random,
-    ) -> Result<PersonDraft, ChangePersonError> {
+    ) -> Result<Self, ChangePersonError> {
         let group = name(GROUP);
         let id = GroupId::generate(random, root, &group)?;
-        let key = draft::epoch_key(random, root, &id, 1)?;
-        let members = vec![
-            Member::new(device_name(number), device),
-            Member::new(name(ROOT), root.public().clone()),
-            Member::new(name(USER), user_identity(&key).public().clone()),
-        ];
-        check_members(&members, root.public().ed25519())?;
+        let members =
+            vec![device_member(number, device), Member::new(name(ROOT), root.public().clone())];
         let draft = Roster::create(group, id, *root.public().ed25519(), members);
-        Ok(PersonDraft::new(draft.map_err(ChangeRosterError::Members)?, key))
+        Self::sign(draft.map_err(ChangeRosterError::Members)?, root)
     }
 
     /// Reads a record and verifies its signature.
@@ -80,28 +67,29 @@ impl PersonRecord {
             return Err(InvalidPerson::Group.into());
         }
         check_members(roster.members(), roster.owner())?;
+        if roster.sealed_epoch_key() != NO_KEY {
+            return Err(InvalidPerson::Key.into());
+        }
         Ok(Self(roster))
     }
 
-    /// The draft of the next epoch: the same person with those changes, a fresh epoch key and
-    /// another user identity. Devices that were removed can open neither.
+    /// Signs the next epoch: the same person with those changes.
     ///
     /// # Errors
-    /// [`ChangePersonError`] if a device is removed that is not there, or the result is not valid.
+    /// [`ChangePersonError`] if `root` is not the root of this person, a device is removed that is
+    /// not there, or the result is not valid.
     pub fn next_epoch(
         &self,
         root: &Identity,
         changes: &PersonChanges,
-        random: &mut impl Random,
-    ) -> Result<PersonDraft, ChangePersonError> {
-        let epoch = self.epoch().checked_add(1).ok_or(ChangeRosterError::LastEpoch)?;
-        let key = draft::epoch_key(random, root, self.id(), epoch)?;
-        let mut changes = changes.0.clone();
-        changes.remove(name(USER));
-        changes.add(Member::new(name(USER), user_identity(&key).public().clone()));
-        let draft = self.0.next_epoch(&changes)?;
-        check_members(draft.members(), self.0.owner())?;
-        Ok(PersonDraft::new(draft, key))
+    ) -> Result<Self, ChangePersonError> {
+        Self::sign(self.0.next_epoch(&changes.0)?, root)
+    }
+
+    fn sign(draft: RosterDraft, root: &Identity) -> Result<Self, ChangePersonError> {
+        let roster = draft.sign(root, NO_KEY)?;
+        check_members(roster.members(), roster.owner())?;
+        Ok(Self(roster))
     }
 
     /// Checks that this is the epoch right after `previous`, which the caller trusts.
@@ -126,35 +114,29 @@ impl PersonRecord {
     /// Checks that no number of a device has another key than before: certificates name devices by
     /// their numbers, and one of the earlier key would count for the later.
     fn keeps_numbers(&self, before: &Self) -> Result<(), RosterChainError> {
-        let keeps = |(number, key): (NonZeroU32, &PublicIdentity)| {
-            before.device(number).is_none_or(|it| it.ed25519() == key.ed25519())
+        let keeps = |(number, key): (NonZeroU32, &ed25519::PublicKey)| {
+            before.device(number).is_none_or(|it| it == key)
         };
         if self.devices().all(keeps) { Ok(()) } else { Err(RosterChainError::OtherDevice) }
     }
 
-    /// The devices, sorted by their names: by the digits of their numbers.
-    pub fn devices(&self) -> impl Iterator<Item = (NonZeroU32, &PublicIdentity)> {
+    /// The numbers and keys of the devices, sorted by their names: by the digits of their numbers.
+    pub fn devices(&self) -> impl Iterator<Item = (NonZeroU32, &ed25519::PublicKey)> {
         let members = self.0.members().iter();
-        members.filter_map(|it| Some((device_number(it.name().as_str())?, it.identity())))
+        members.filter_map(|it| Some((device_number(it.name().as_str())?, it.identity().ed25519())))
     }
 
-    /// Returns the public identity of the device with that number.
+    /// Returns the key of the device with that number.
     #[must_use]
-    pub fn device(&self, number: NonZeroU32) -> Option<&PublicIdentity> {
-        self.0.member(device_name(number).as_str()).map(Member::identity)
-    }
-
-    /// The identity to which letters to the person are sealed in this epoch.
-    #[must_use]
-    pub fn user(&self) -> &PublicIdentity {
-        self.named(USER)
+    pub fn device(&self, number: NonZeroU32) -> Option<&ed25519::PublicKey> {
+        self.0.member(device_name(number).as_str()).map(|it| it.identity().ed25519())
     }
 
     /// The person's root identity, in the long form. The caller MUST check that it is the person's:
     /// everyone can sign a record of themselves.
     #[must_use]
     pub fn identity(&self) -> &PublicIdentity {
-        self.named(ROOT)
+        self.root().identity()
     }
 
     /// Returns the id, the same in all epochs.
@@ -175,7 +157,7 @@ impl PersonRecord {
         self.0.digest()
     }
 
-    /// The record as a roster, to open its epoch key.
+    /// The record as a roster, which names the epoch before.
     #[must_use]
     pub fn roster(&self) -> &Roster {
         &self.0
@@ -186,19 +168,9 @@ impl PersonRecord {
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
-
-    /// The user identity of an opened epoch key, after the comparison with [`Self::user`].
-    ///
-    /// # Errors
-    /// [`OtherUser`] if letters to the person would be sealed to another one.
-    pub fn user_of(&self, key: &EpochKey) -> Result<Identity, OtherUser> {
-        let user = user_identity(key);
-        if user.public() == self.user() { Ok(user) } else { Err(OtherUser) }
-    }
-
     #[allow(clippy::expect_used)]
-    fn named(&self, name: &str) -> &PublicIdentity {
-        self.0.member(name).expect("a record has root and user").identity()
+    fn root(&self) -> &Member {
+        self.0.member(ROOT).expect("a record has a member root")
     }
 }
 
@@ -219,41 +191,34 @@ impl PersonChanges {
         self
     }
 
-    /// Adds a device, whose identity has both keys.
-    pub fn add(&mut self, number: NonZeroU32, identity: PublicIdentity) -> &mut Self {
-        self.0.add(Member::new(device_name(number), identity));
+    /// Adds a device. The record has the short form of its identity.
+    pub fn add(&mut self, number: NonZeroU32, device: &PublicIdentity) -> &mut Self {
+        self.0.add(device_member(number, device));
         self
     }
 }
 
-/// The identity of a root seed that follows from an epoch key:
-/// `BLAKE3-derive("endseal/person@v1 user seed", epoch key)`.
-fn user_identity(key: &EpochKey) -> Identity {
-    Identity::from_root_seed(RootSeed::init_with(|out| {
-        hash::derive_into(label::PERSON_USER, &[key.expose_secret()], out);
-    }))
+fn check_members(members: &[Member], owner: &ed25519::PublicKey) -> Result<(), InvalidPerson> {
+    let root = members.iter().find(|it| it.name().as_str() == ROOT).map(Member::identity);
+    root.filter(|it| it.ed25519() == owner && it.mlkem768().is_some())
+        .ok_or(InvalidPerson::Root)?;
+    let devices = || members.iter().filter(|it| it.name().as_str() != ROOT);
+    if let Some(other) = devices().find(|it| device_number(it.name().as_str()).is_none()) {
+        return Err(InvalidPerson::Member(other.name().clone()));
+    }
+    match devices().count() {
+        0 => return Err(InvalidPerson::NoDevice),
+        1..=MAX_DEVICES => {}
+        _ => return Err(InvalidPerson::TooManyDevices),
+    }
+    match devices().find(|it| it.identity().mlkem768().is_some()) {
+        Some(long) => Err(InvalidPerson::Long(long.name().clone())),
+        None => Ok(()),
+    }
 }
 
-fn check_members(members: &[Member], owner: &ed25519::PublicKey) -> Result<(), InvalidPerson> {
-    let find = |name| members.iter().find(|member| member.name().as_str() == name);
-    find(ROOT).filter(|root| root.identity().ed25519() == owner).ok_or(InvalidPerson::Root)?;
-    find(USER).ok_or(InvalidPerson::User)?;
-    let mut devices = 0;
-    for member in members {
-        match member.name().as_str() {
-            ROOT | USER => {}
-            name if device_number(name).is_some() => devices += 1,
-            _ => return Err(InvalidPerson::Member(member.name().clone())),
-        }
-        if member.identity().mlkem768().is_none() {
-            return Err(InvalidPerson::Short(member.name().clone()));
-        }
-    }
-    match devices {
-        0 => Err(InvalidPerson::NoDevice),
-        1..=MAX_DEVICES => Ok(()),
-        _ => Err(InvalidPerson::TooManyDevices),
-    }
+fn device_member(number: NonZeroU32, device: &PublicIdentity) -> Member {
+    Member::new(device_name(number), PublicIdentity::short(*device.ed25519()))
 }
 
 fn device_number(name: &str) -> Option<NonZeroU32> {
@@ -271,5 +236,6 @@ fn name(text: &str) -> Name {
 
 const GROUP: &str = "person";
 const ROOT: &str = "root";
-const USER: &str = "user";
 const DEVICE: &str = "device-";
+/// Value of the line `key`: a roster needs one, and a person has no epoch key.
+const NO_KEY: &[u8] = &[0];

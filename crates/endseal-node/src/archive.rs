@@ -48,7 +48,7 @@ pub struct ArchiveContent {
     pub kind: ArchiveKind,
     /// Time at which it was written, in milliseconds since 1970.
     pub time: u64,
-    /// Newest person record in it, signed by the root.
+    /// The person record, signed by the root.
     pub person: PersonRecord,
     /// Registration at a hub; `None` if the device had none.
     pub hub: Option<Membership>,

@@ -272,25 +272,17 @@ pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, Group
     key.map(EpochKey::from_bytes).map_err(|_| GroupError::EpochKeyLength)
 }
 
-/// Seals a fresh epoch key to the members of a draft, and signs the roster.
+/// Seals a fresh epoch key to the members of a draft, and signs the roster. The suite is hybrid if
+/// every member has the keys for it; otherwise callers inform the owner which members lack them
+/// (docs/spec/roster.md).
 fn sign(draft: RosterDraft, owner: &Identity) -> Result<Roster, GroupError> {
     let key = EpochKey::generate(&mut OsRandom, owner, &draft).map_err(|_| GroupError::Random)?;
-    let sealed = seal_epoch_key(owner, &key, draft.members(), &draft.context())?;
-    draft.sign(owner, &sealed).map_err(GroupError::Sign)
-}
-
-/// Seals an epoch key to members. The suite is hybrid if every member has the keys for it;
-/// otherwise callers inform the owner which members lack them (docs/spec/roster.md).
-pub(crate) fn seal_epoch_key(
-    owner: &Identity,
-    key: &EpochKey,
-    members: &[Member],
-    context: &[u8],
-) -> Result<Vec<u8>, GroupError> {
-    let to = Recipients::from_identities(members.iter().map(Member::identity))
+    let to = Recipients::from_identities(draft.members().iter().map(Member::identity))
         .map_err(GroupError::Recipients)?;
-    let sealer = Sealer::new(owner, &to, context).suite(to.suite());
-    sealer.seal(key.expose_secret(), &mut OsRandom).map_err(GroupError::Seal)
+    let context = draft.context();
+    let sealer = Sealer::new(owner, &to, &context).suite(to.suite());
+    let sealed = sealer.seal(key.expose_secret(), &mut OsRandom).map_err(GroupError::Seal)?;
+    draft.sign(owner, &sealed).map_err(GroupError::Sign)
 }
 
 /// Returns the epochs of the rosters in a folder, in ascending order; none if the folder does not

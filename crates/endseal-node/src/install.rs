@@ -115,7 +115,7 @@ impl Home {
         let closed = engine.into_store().close().map_err(EngineError::from);
         closed.map_err(SessionsError::from)?;
 
-        let device = new.device.public().clone();
+        let device = new.device.public();
         let next = self.next_person(new.root, new.at_hub, |before| {
             let mut changes = PersonChanges::new();
             // A device that the hub does not have is one of a recovery that was interrupted.
@@ -125,16 +125,14 @@ impl Home {
                     changes.remove(number);
                 }
             }
-            changes.add(number.into(), device.clone());
+            changes.add(number.into(), device);
             changes
         });
         let record = match next? {
             // The same person: a hub that knows the record accepts the one that follows it.
             Some(record) => record,
-            None => {
-                let draft = PersonRecord::create(new.root, number.into(), device, &mut OsRandom);
-                person::sign(draft.map_err(PersonError::from)?, new.root)?
-            }
+            None => PersonRecord::create(new.root, number.into(), device, &mut OsRandom)
+                .map_err(PersonError::from)?,
         };
         self.store_person(&record, lock)?;
         let old_identity = self.store_identity(new.root_file, existing, lock)?;

@@ -1,23 +1,19 @@
-//! Person records of the state directory, `person/EPOCH.roster`, and their user identities.
+//! Person records of the state directory, `person/EPOCH.roster`.
 //!
-//! No file is ever replaced: the record of an earlier epoch is needed to open letters to its user
-//! identity.
+//! Records of earlier epochs stay: with them [`Home::next_person`] tells whether the newest record
+//! continues the one that the hub has, or is of another chain.
 
 use core::{error, fmt};
 use std::fs;
 use std::path::PathBuf;
 
 use endseal_crypto::identity::Identity;
-use endseal_crypto::random::OsRandom;
 use endseal_keyring::PersonRecord;
-use endseal_keyring::person::{
-    ChangePersonError, MAX_LEN, OtherUser, ParsePersonError, PersonChanges, PersonDraft,
-};
-use endseal_keyring::roster::SignRosterError;
+use endseal_keyring::person::{ChangePersonError, MAX_LEN, ParsePersonError, PersonChanges};
 
 use crate::atomic::{Existing, Readers, write_file};
 use crate::error::FileError;
-use crate::groups::{self, GroupError, SUFFIX};
+use crate::groups::{self, SUFFIX};
 use crate::home::{Home, HomeLock, keep_aside, read_private};
 
 /// Name of the folder with the records.
@@ -36,18 +32,12 @@ impl Home {
     }
 
     /// Returns the epochs of the known person records, in ascending order.
-    ///
-    /// # Errors
-    /// Returns [`PersonError::File`] if the folder cannot be read.
-    pub fn person_epochs(&self) -> Result<Vec<u64>, PersonError> {
-        Ok(groups::epochs_in(&self.file(FOLDER))?)
+    fn person_epochs(&self) -> Result<Vec<u64>, FileError> {
+        groups::epochs_in(&self.file(FOLDER))
     }
 
     /// Reads the person record of one epoch.
-    ///
-    /// # Errors
-    /// Returns [`PersonError`] if there is no such record, or it cannot be read or is damaged.
-    pub fn person_in_epoch(&self, epoch: u64) -> Result<PersonRecord, PersonError> {
+    fn person_in_epoch(&self, epoch: u64) -> Result<PersonRecord, PersonError> {
         let path = self.person_path(epoch);
         let Some(content) = read_private(&path, MAX_LEN)? else {
             return Err(PersonError::Missing(path));
@@ -61,8 +51,8 @@ impl Home {
     /// `None` if there is no record here or at the hub.
     ///
     /// # Errors
-    /// Returns [`PersonError`] if the devices cannot be so, or the record cannot be sealed or
-    /// signed.
+    /// Returns [`PersonError::Change`] if the record before cannot have these changes, or `root` is
+    /// not its root.
     pub fn next_person(
         &self,
         root: &Identity,
@@ -80,12 +70,9 @@ impl Home {
             (None, Some(at_hub)) => at_hub,
             (None, None) => return Ok(None),
         };
-        let next = |base: &PersonRecord, changes: &PersonChanges| {
-            sign(base.next_epoch(root, changes, &mut OsRandom)?, root)
-        };
-        let mut record = next(base, &change(base))?;
+        let mut record = base.next_epoch(root, &change(base))?;
         while here.as_ref().is_some_and(|here| here.epoch() >= record.epoch()) {
-            record = next(&record, &PersonChanges::new())?;
+            record = record.next_epoch(root, &PersonChanges::new())?;
         }
         Ok(Some(record))
     }
@@ -109,7 +96,8 @@ impl Home {
         Ok(write_file(&path, record.as_bytes(), Existing::Replace, Readers::Owner)?)
     }
 
-    /// Keeps a record of an earlier epoch, unless there is one of it.
+    /// Keeps a record of an archive, unless there is one of its epoch. A device that was made of a
+    /// backup has a later one.
     pub(crate) fn keep_person(
         &self,
         record: &PersonRecord,
@@ -128,43 +116,16 @@ impl Home {
     }
 }
 
-/// Seals the epoch key of a draft to its members and signs the record.
-///
-/// # Errors
-/// Returns [`PersonError::Key`] if the epoch key cannot be sealed, and [`PersonError::Sign`] if the
-/// record cannot be signed.
-pub fn sign(draft: PersonDraft, root: &Identity) -> Result<PersonRecord, PersonError> {
-    let (key, context) = (draft.epoch_key(), draft.context());
-    let sealed = groups::seal_epoch_key(root, key, draft.members(), &context);
-    let sealed = sealed.map_err(PersonError::Key)?;
-    draft.sign(root, &sealed).map_err(PersonError::Sign)
-}
-
-/// The user identity of a record, which a member opens: a device or the root. Letters to the person
-/// in that epoch are sealed to it.
-///
-/// # Errors
-/// [`PersonError::Key`] if `member` cannot open the epoch key, [`PersonError::OtherUser`] if the
-/// record names another user identity: it MUST NOT be used.
-pub fn user_identity(member: &Identity, record: &PersonRecord) -> Result<Identity, PersonError> {
-    let key = groups::epoch_key(member, record.roster()).map_err(PersonError::Key)?;
-    record.user_of(&key).map_err(PersonError::OtherUser)
-}
-
-/// Reason why a person record was not read, created or opened.
+/// Reason why a person record was not read or created.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PersonError {
-    /// The devices of the new record are not valid.
+    /// The devices of the new record are not valid, or it could not be signed.
     Change(ChangePersonError),
     /// A file cannot be read or written.
     File(FileError),
-    /// The epoch key cannot be sealed or opened.
-    Key(GroupError),
     /// There is no record at this path.
     Missing(PathBuf),
-    /// The epoch key produces another user identity than the record names. The record is forged.
-    OtherUser(OtherUser),
     /// The file is not a valid person record.
     Parse {
         /// Path of the damaged file.
@@ -172,8 +133,6 @@ pub enum PersonError {
         /// Fault in the record.
         error: ParsePersonError,
     },
-    /// The record could not be signed.
-    Sign(SignRosterError),
 }
 
 impl From<FileError> for PersonError {
@@ -193,11 +152,8 @@ impl fmt::Display for PersonError {
         match self {
             Self::Change(error) => error.fmt(f),
             Self::File(error) => error.fmt(f),
-            Self::Key(_) => f.write_str("cannot use the epoch key of the person record"),
             Self::Missing(path) => write!(f, "there is no person record '{}'", path.display()),
-            Self::OtherUser(_) => f.write_str("the person record is forged"),
             Self::Parse { path, .. } => write!(f, "cannot use '{}'", path.display()),
-            Self::Sign(_) => f.write_str("cannot sign the person record"),
         }
     }
 }
@@ -207,11 +163,8 @@ impl error::Error for PersonError {
         match self {
             Self::Change(error) => error.source(),
             Self::File(error) => error.source(),
-            Self::Key(error) => Some(error),
             Self::Missing(_) => None,
-            Self::OtherUser(error) => Some(error),
             Self::Parse { error, .. } => Some(error),
-            Self::Sign(error) => Some(error),
         }
     }
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use core::{error, fmt};
 use std::fs;
 
-use endseal_crypto::identity::{Identity, PublicIdentity};
+use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::PersonChanges;
@@ -78,12 +78,11 @@ impl Home {
         let number = engine.address().device;
         let record = self.next_person(new.root, Some(new.at_hub), |base| {
             let mut changes = PersonChanges::new();
-            let is_former = |key: &PublicIdentity| former.contains(key.ed25519());
-            for (number, _) in base.devices().filter(|(_, key)| is_former(key)) {
+            for (number, _) in base.devices().filter(|(_, key)| former.contains(key)) {
                 changes.remove(number);
             }
             if base.device(number.into()).is_none() {
-                changes.add(number.into(), new.device.public().clone());
+                changes.add(number.into(), new.device.public());
             }
             changes
         });

@@ -41,14 +41,13 @@ impl Account {
             group: *Identity::generate(&mut OsRandom)?.public().ed25519(),
         };
         let first = NonZeroU32::MIN;
-        let draft = PersonRecord::create(&root, first, device.public().clone(), &mut OsRandom)?;
+        let person = PersonRecord::create(&root, first, device.public(), &mut OsRandom)?;
         Ok(Self {
             peer: key.peer_id(),
             key,
             identity: *root.public().ed25519().as_bytes(),
             certificate: Certificate::issue(root.signing(), &keys, NOW),
-            // The sealed epoch key is a placeholder, because nothing here opens it.
-            person: draft.sign(&root, b"a sealed key")?,
+            person,
         })
     }
 

@@ -172,7 +172,7 @@ impl Unfinished {
         let number = engine.address().device;
         let is_alone = record.devices().count() == 1;
         let fits = is_unfinished(&mut engine)?
-            && record.device(number.into()) == Some(device.public())
+            && record.device(number.into()) == Some(device.public().ed25519())
             && (is_alone || !others.revoke_others);
         Ok(fits.then_some(Self { device, record, number }))
     }

@@ -151,7 +151,6 @@ impl From<WriteArchiveError> for Failure {
             WriteArchiveError::AddressBook(error) => error.into(),
             WriteArchiveError::Engine(error) => error.into(),
             WriteArchiveError::Group(error) => error.into(),
-            WriteArchiveError::Person(error) => error.into(),
             WriteArchiveError::NotListed => Self::of(Kind::Configuration, &error)
                 .hint("endseal sync says what became of this device"),
             WriteArchiveError::Output(error) => crate::failure::standard(&error),

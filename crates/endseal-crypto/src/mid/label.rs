@@ -91,10 +91,6 @@ labels! {
     LINK_SECRET = "endseal/link@v1 secret";
     /// Peer: its id from the `SubjectPublicKeyInfo` of its key.
     PEER_ID = "endseal/peer@v1 id";
-    /// Person record: the root seed of the user identity from the epoch key (docs/spec/roster.md).
-    PERSON_USER = "endseal/person@v1 user seed";
-    /// Person record: hedging of a new epoch key; internal, not part of the format.
-    PERSON_HEDGED_KEY = "endseal/person@v1 hedged epoch key";
     /// Delivery: digest of the peer ids that are members of a group (docs/spec/delivery.md).
     DELIVERY_MEMBERS = "endseal/delivery@v1 members";
     /// Conversation: prefix of what the sender of a note signs.

@@ -4,7 +4,6 @@ use std::num::NonZeroU32;
 
 use endseal_codec::hub::{Answer, By, Code, Find, Hello, Register, Request};
 use endseal_crypto::identity::Identity;
-use endseal_crypto::random::OsRandom;
 use endseal_keyring::PersonRecord;
 use endseal_keyring::device::Certificate;
 use endseal_keyring::person::PersonChanges;
@@ -39,11 +38,10 @@ fn hello() -> Request {
 fn next(record: &PersonRecord, root: &Identity, device: Option<&Node>) -> PersonRecord {
     let (mut changes, two) = (PersonChanges::new(), NonZeroU32::new(2).unwrap());
     match device {
-        Some(node) => changes.add(two, node.device.public().clone()),
+        Some(node) => changes.add(two, node.device.public()),
         None => changes.remove(two),
     };
-    let draft = record.next_epoch(root, &changes, &mut OsRandom).unwrap();
-    draft.sign(root, b"a sealed key").unwrap()
+    record.next_epoch(root, &changes).unwrap()
 }
 
 async fn member(world: &World, root: &Identity) -> Node {

@@ -5,7 +5,6 @@ use std::num::NonZeroU32;
 use endseal_codec::hub::{Answer, Code, Hello, Publish, Recover, Register, Request, Welcome};
 use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
-use endseal_crypto::random::OsRandom;
 use endseal_delivery::RecoveryProof;
 use endseal_hub::HubLimits;
 use endseal_keyring::PersonRecord;
@@ -32,9 +31,8 @@ fn recover(root: &Identity, hub: &PeerId, peer: &PeerId) -> Request {
 fn replaced(record: &PersonRecord, root: &Identity, node: &Node, number: u32) -> PersonRecord {
     let mut changes = PersonChanges::new();
     changes.remove(NonZeroU32::new(1).unwrap());
-    changes.add(NonZeroU32::new(number).unwrap(), node.device.public().clone());
-    let draft = record.next_epoch(root, &changes, &mut OsRandom).unwrap();
-    draft.sign(root, b"a sealed key").unwrap()
+    changes.add(NonZeroU32::new(number).unwrap(), node.device.public());
+    record.next_epoch(root, &changes).unwrap()
 }
 
 fn register(node: &Node, record: &PersonRecord) -> Request {

@@ -4,10 +4,12 @@
 use core::num::NonZeroU32;
 use std::path::Path;
 
-use endseal_crypto::identity::{Identity, PublicIdentity};
+use base64ct::{Base64, Encoding as _};
+use endseal_crypto::ed25519;
+use endseal_crypto::identity::PublicIdentity;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_keyring::PersonRecord;
-use endseal_keyring::person::{PersonChanges, PersonDraft};
+use endseal_keyring::person::PersonChanges;
 use endseal_testing::{Vector, hex};
 
 use crate::roster::signed;
@@ -23,29 +25,14 @@ impl Random for Repeated {
     }
 }
 
-/// A record with its epoch key.
-struct Epoch(PersonRecord, [u8; 32]);
-
-impl Epoch {
-    fn of(draft: PersonDraft, sealed: &[u8]) -> Self {
-        let key = *draft.epoch_key().expose_secret();
-        Self(draft.sign(&owner(1), sealed).unwrap(), key)
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8(self.0.as_bytes().to_vec()).unwrap()
-    }
-
-    fn user(&self) -> Identity {
-        let key = endseal_keyring::roster::EpochKey::from_bytes(&self.1);
-        self.0.user_of(&key).unwrap()
-    }
-}
-
 pub(crate) fn write(dir: &Path) {
     let [first, second] = successes(dir);
-    wrong_members(dir, &first);
-    wrong_key_and_chain(dir, &first, &second);
+    refused(dir, &text(&first));
+    wrong_chain(dir, &text(&first), &text(&second));
+}
+
+fn text(record: &PersonRecord) -> String {
+    String::from_utf8(record.as_bytes().to_vec()).unwrap()
 }
 
 fn vector(scenario: &'static str, comment: &str, expect: &str, roster: &str) -> Vector {
@@ -60,65 +47,52 @@ fn public(n: u8) -> PublicIdentity {
     owner(n).public().clone()
 }
 
-fn successes(dir: &Path) -> [Epoch; 2] {
-    let write = |scenario, comment, epoch: &Epoch, previous: Option<&Epoch>| {
-        let record = &epoch.0;
-        let mut own = vector(scenario, comment, "ok", &epoch.text());
+fn successes(dir: &Path) -> [PersonRecord; 2] {
+    let write = |scenario, comment, record: &PersonRecord, previous: Option<&PersonRecord>| {
+        let mut own = vector(scenario, comment, "ok", &text(record));
         if let Some(previous) = previous {
-            own = own.with("previous", &previous.text());
+            own = own.with("previous", &text(previous));
         }
-        let device = |(number, identity): (NonZeroU32, &PublicIdentity)| {
-            format!("\"{number}\": \"{}\"", hex(identity.ed25519().as_bytes()))
+        let device = |(number, key): (NonZeroU32, &ed25519::PublicKey)| {
+            format!("\"{number}\": \"{}\"", hex(key.as_bytes()))
         };
         let devices: Vec<String> = record.devices().map(device).collect();
-        let user = epoch.user();
         own.with_hex("id", record.id().as_bytes())
             .with_number("epoch", record.epoch())
-            .with_hex("epoch_key", &epoch.1)
             .with_json("devices", &format!("{{ {} }}", devices.join(", ")))
             .with_hex("root", record.identity().ed25519().as_bytes())
-            .with_hex("user", record.user().ed25519().as_bytes())
-            .with_hex("user_seed", user.root_seed().unwrap().expose_secret())
             .with_hex("digest", record.digest().as_bytes())
             .write(dir);
     };
-    let draft = PersonRecord::create(&owner(1), number(7), public(2), &mut Repeated(0xd1));
-    let first = Epoch::of(draft.unwrap(), b"epoch key 1");
+    let root = owner(1);
+    let first = PersonRecord::create(&root, number(7), &public(2), &mut Repeated(0xd1)).unwrap();
     write("person-first", "one device", &first, None);
 
     let mut changes = PersonChanges::new();
-    changes.remove(number(7)).add(number(10), public(3)).add(number(u32::MAX), public(4));
-    let draft = first.0.next_epoch(&owner(1), &changes, &mut Repeated(0xd2));
-    let second = Epoch::of(draft.unwrap(), b"epoch key 2");
+    changes.remove(number(7)).add(number(10), &public(3)).add(number(u32::MAX), &public(4));
+    let second = first.next_epoch(&root, &changes).unwrap();
     write("person-second", "device 7 was removed, two were added", &second, Some(&first));
 
     let mut changes = PersonChanges::new();
     // The second record has device 10 already.
     for n in (1..=9).chain(11..=15) {
-        changes.add(number(u32::from(n)), public(0x40 + n));
+        changes.add(number(u32::from(n)), &public(0x40 + n));
     }
-    let draft = second.0.next_epoch(&owner(1), &changes, &mut Repeated(0xd3));
-    // As long as an envelope of the hybrid suite to 18 recipients.
-    let third = Epoch::of(draft.unwrap(), &[7; 20_500]);
+    let third = second.next_epoch(&root, &changes).unwrap();
     write("person-16-devices", "as many devices as a person can have", &third, Some(&second));
     let mut changes = PersonChanges::new();
-    changes.remove(number(10)).add(number(10), public(0x50));
-    let draft = second.0.next_epoch(&owner(1), &changes, &mut Repeated(0xd4));
-    let replaced = Epoch::of(draft.unwrap(), b"epoch key 3");
-    vector("person-other-device", "device 10 has another key", "device", &replaced.text())
-        .with("previous", &second.text())
-        .with_hex("epoch_key", &replaced.1)
+    changes.remove(number(10)).add(number(10), &public(0x50));
+    let replaced = second.next_epoch(&root, &changes).unwrap();
+    vector("person-other-device", "device 10 has another key", "device", &text(&replaced))
+        .with("previous", &text(&second))
         .write(dir);
     [first, second]
 }
 
-fn wrong_members(dir: &Path, first: &Epoch) {
-    let good = first.text();
-    let user = endseal_keyring::IdentityText::from(first.0.user().clone());
-    let device = format!("member device-7 {}\n", long(2));
+fn refused(dir: &Path, good: &str) {
+    let device = format!("member device-7 {}\n", short(2));
     let root = format!("member root {}\n", long(1));
-    let user = format!("member user {user}\n");
-    let all = format!("members 3\n{device}{root}{user}");
+    let all = format!("members 2\n{device}{root}");
     assert!(good.contains(&all));
     let again = |members: &[&str]| {
         let count = members.concat().lines().count();
@@ -126,61 +100,61 @@ fn wrong_members(dir: &Path, first: &Epoch) {
     };
     let named = |name: &str| device.replace("device-7", name);
     let mut many: Vec<_> =
-        (1..=17).map(|n| format!("member device-{n} {}\n", long(0x40 + n))).collect();
+        (1..=17).map(|n| format!("member device-{n} {}\n", short(0x40 + n))).collect();
     many.sort();
+    let with_key = |key: &[u8]| {
+        signed(&good.replace("key AA==", &format!("key {}", Base64::encode_string(key))), 1)
+    };
     let cases: &[(&'static str, &str, &str, String)] = &[
         ("person-other-group", "the roster of a group", "person", {
             signed(&good.replace("group person", "group persons"), 1)
         }),
-        ("person-without-root", "no member root", "root", again(&[&device, &user])),
+        ("person-without-root", "no member root", "root", again(&[&device])),
         ("person-root-of-another", "root is another key than the owner", "root", {
-            again(&[&device, &format!("member root {}\n", long(5)), &user])
+            again(&[&device, &format!("member root {}\n", long(5))])
         }),
         ("person-other-owner", "signed by another owner than root", "root", {
             signed(&good.replace(&format!("owner {}", short(1)), &format!("owner {}", short(5))), 5)
         }),
-        ("person-without-user", "no member user", "user", again(&[&device, &root])),
-        ("person-without-device", "root and user alone", "devices", again(&[&root, &user])),
-        (
-            "person-17-devices",
-            "a device too many",
-            "devices",
-            again(&[&many.concat(), &root, &user]),
-        ),
+        ("person-without-device", "root alone", "devices", again(&[&root])),
+        ("person-17-devices", "a device too many", "devices", again(&[&many.concat(), &root])),
         ("person-other-member", "a member that is no device", "member", {
-            again(&[&device, &root, &format!("member toor {}\n", long(5)), &user])
+            again(&[&device, &root, &format!("member toor {}\n", short(5))])
         }),
-        ("person-device-0", "device 0", "member", again(&[&named("device-0"), &root, &user])),
+        ("person-device-0", "device 0", "member", again(&[&named("device-0"), &root])),
         ("person-device-2-32", "device 2^32", "member", {
-            again(&[&named("device-4294967296"), &root, &user])
+            again(&[&named("device-4294967296"), &root])
         }),
         ("person-device-leading-zero", "a number with a leading zero", "member", {
-            again(&[&named("device-07"), &root, &user])
+            again(&[&named("device-07"), &root])
         }),
         ("person-device-without-number", "no number", "member", {
-            again(&[&named("device-"), &root, &user])
+            again(&[&named("device-"), &root])
         }),
         ("person-device-not-decimal", "a hexadecimal number", "member", {
-            again(&[&named("device-a"), &root, &user])
+            again(&[&named("device-a"), &root])
         }),
         ("person-device-twice", "one number, two keys", "duplicate", {
-            again(&[&device, &format!("member device-7 {}\n", long(3)), &root, &user])
+            again(&[&device, &format!("member device-7 {}\n", short(3)), &root])
         }),
         ("person-device-is-root", "one key as device and root", "duplicate", {
-            again(&[&format!("member device-7 {}\n", long(1)), &root, &user])
+            again(&[&format!("member device-7 {}\n", short(1)), &root])
         }),
-        ("person-short-device", "a device in the short form", "short", {
-            again(&[&format!("member device-7 {}\n", short(2)), &root, &user])
+        ("person-long-device", "a device in the long form", "long", {
+            again(&[&format!("member device-7 {}\n", long(2)), &root])
         }),
-        ("person-short-root", "root in the short form", "short", {
-            again(&[&device, &format!("member root {}\n", short(1)), &user])
+        ("person-short-root", "root in the short form", "root", {
+            again(&[&device, &format!("member root {}\n", short(1))])
         }),
-        ("person-too-long", "65,537 bytes or more", "limit", {
-            let key = good.lines().find(|line| line.starts_with("key ")).unwrap();
-            signed(&good.replace(key, &format!("key {}", "A".repeat(60_000))), 1)
+        ("person-key-other-byte", "a key of the byte 1", "key", with_key(&[1])),
+        ("person-key-two-bytes", "a key of two bytes 0", "key", with_key(&[0; 2])),
+        ("person-too-long", "8,193 bytes or more", "limit", with_key(&[0; 6_000])),
+        ("person-longest-key", "as long as a record may be, with a key", "key", {
+            let key = (8_192 - (good.len() - 4)) / 4 * 3;
+            with_key(&vec![0; key])
         }),
         ("person-unsigned", "another device, not signed", "signature", {
-            good.replace(&long(2), &long(3))
+            good.replace(&short(2), &short(3))
         }),
     ];
     for (scenario, comment, expect, roster) in cases {
@@ -188,21 +162,11 @@ fn wrong_members(dir: &Path, first: &Epoch) {
     }
 }
 
-fn wrong_key_and_chain(dir: &Path, first: &Epoch, second: &Epoch) {
-    let mut key = first.1;
-    key[31] ^= 1;
-    vector("person-other-key", "another epoch key than that of user", "mismatch", &first.text())
-        .with_hex("epoch_key", &key)
+fn wrong_chain(dir: &Path, first: &str, second: &str) {
+    vector("person-rollback", "epoch 1 after epoch 2", "rollback", first)
+        .with("previous", second)
         .write(dir);
-    let user = endseal_keyring::IdentityText::from(first.0.user().clone()).to_string();
-    let replaced = signed(&first.text().replace(&user, &long(9)), 1);
-    vector("person-other-user", "a user of the owner's choice", "mismatch", &replaced)
-        .with_hex("epoch_key", &first.1)
-        .write(dir);
-    vector("person-rollback", "epoch 1 after epoch 2", "rollback", &first.text())
-        .with("previous", &second.text())
-        .write(dir);
-    vector("person-same", "the record that is held", "same", &second.text())
-        .with("previous", &second.text())
+    vector("person-same", "the record that is held", "same", second)
+        .with("previous", second)
         .write(dir);
 }

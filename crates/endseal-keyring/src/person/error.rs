@@ -6,7 +6,7 @@ use endseal_crypto::random::RandomError;
 
 use super::{MAX_DEVICES, MAX_LEN};
 use crate::name::Name;
-use crate::roster::{ChangeRosterError, ParseRosterError};
+use crate::roster::{ChangeRosterError, ParseRosterError, SignRosterError};
 
 /// Reason why bytes are not a person record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,18 +26,18 @@ pub enum ParsePersonError {
 pub enum InvalidPerson {
     /// The group's name is not `person`.
     Group,
-    /// A member is neither `root` nor `user`, nor `device-` with a number.
+    /// The key is not one byte 0: the roster has an epoch key, and a person has none.
+    Key,
+    /// A device is in the long form.
+    Long(Name),
+    /// A member is neither `root` nor `device-` with a number.
     Member(Name),
     /// The record has no device; a person has at least one.
     NoDevice,
-    /// There is no member `root`, or it is not the owner.
+    /// There is no member `root`, it is not the owner, or it lacks the ML-KEM-768 key.
     Root,
-    /// A member's identity lacks the ML-KEM-768 key.
-    Short(Name),
     /// The record has more than [`MAX_DEVICES`] devices.
     TooManyDevices,
-    /// There is no member `user`.
-    User,
 }
 
 /// Reason why there is no epoch with these devices.
@@ -50,12 +50,9 @@ pub enum ChangePersonError {
     Person(InvalidPerson),
     /// The source of randomness failed.
     Random,
+    /// The identity that signs is not the root of the person.
+    Sign(SignRosterError),
 }
-
-/// The user identity of a record is not the one of its epoch key: it was made to deceive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OtherUser;
 
 impl From<InvalidPerson> for ParsePersonError {
     fn from(error: InvalidPerson) -> Self {
@@ -72,6 +69,12 @@ impl From<InvalidPerson> for ChangePersonError {
 impl From<ChangeRosterError> for ChangePersonError {
     fn from(error: ChangeRosterError) -> Self {
         Self::Change(error)
+    }
+}
+
+impl From<SignRosterError> for ChangePersonError {
+    fn from(error: SignRosterError) -> Self {
+        Self::Sign(error)
     }
 }
 
@@ -95,12 +98,14 @@ impl fmt::Display for InvalidPerson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Group => f.write_str("it is the roster of a group, not of a person"),
+            Self::Key => f.write_str("a person record has no epoch key"),
+            Self::Long(name) => write!(f, "'{name}' is not in the short form"),
             Self::Member(name) => write!(f, "'{name}' cannot be a member of a person record"),
             Self::NoDevice => f.write_str("a person has at least one device"),
-            Self::Root => f.write_str("the person record lacks its owner as 'root'"),
-            Self::Short(name) => write!(f, "'{name}' lacks the ML-KEM-768 key"),
+            Self::Root => {
+                f.write_str("the person record lacks its owner as 'root' in the long form")
+            }
             Self::TooManyDevices => write!(f, "a person has at most {MAX_DEVICES} devices"),
-            Self::User => f.write_str("the person record lacks 'user'"),
         }
     }
 }
@@ -111,17 +116,11 @@ impl fmt::Display for ChangePersonError {
             Self::Change(error) => error.fmt(f),
             Self::Person(error) => error.fmt(f),
             Self::Random => f.write_str("the source of randomness failed"),
+            Self::Sign(error) => error.fmt(f),
         }
-    }
-}
-
-impl fmt::Display for OtherUser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the user identity is not that of the epoch key")
     }
 }
 
 impl core::error::Error for ParsePersonError {}
 impl core::error::Error for InvalidPerson {}
 impl core::error::Error for ChangePersonError {}
-impl core::error::Error for OtherUser {}

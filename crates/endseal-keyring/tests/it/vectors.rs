@@ -12,8 +12,8 @@ use endseal_keyring::device::{
     BundleError, Certificate, CertificateError, PrekeyBundle, PrekeyKind, SafetyNumber,
 };
 use endseal_keyring::identity_file::{OpenIdentityFileError, ParseIdentityFileError};
-use endseal_keyring::person::{InvalidPerson, OtherUser, ParsePersonError};
-use endseal_keyring::roster::{EpochKey, InvalidMembers, ParseRosterError, RosterChainError};
+use endseal_keyring::person::{InvalidPerson, ParsePersonError};
+use endseal_keyring::roster::{InvalidMembers, ParseRosterError, RosterChainError};
 use endseal_keyring::{
     IdentityFile, IdentityText, Invitation, JoinToken, LinkRequest, PaperText, ParseIdentityError,
     ParsePaperError, ParsePeerIdError, ParseSecretError, Passphrase, PeerIdText, PersonRecord,
@@ -74,11 +74,11 @@ fn person(vector: &Value) -> Outcome {
         ParsePersonError::Roster(error) => roster_class(&error),
         ParsePersonError::Person(error) => match error {
             InvalidPerson::Group => "person",
+            InvalidPerson::Key => "key",
+            InvalidPerson::Long(_) => "long",
             InvalidPerson::Member(_) => "member",
             InvalidPerson::NoDevice | InvalidPerson::TooManyDevices => "devices",
             InvalidPerson::Root => "root",
-            InvalidPerson::Short(_) => "short",
-            InvalidPerson::User => "user",
             other => panic!("{other}"),
         },
         other => panic!("{other}"),
@@ -87,19 +87,15 @@ fn person(vector: &Value) -> Outcome {
         let previous = PersonRecord::parse(previous.as_bytes()).unwrap();
         record.follows(&previous).map_err(chain_class)?;
     }
-    let key = EpochKey::from_bytes(&unhex(text(vector, "epoch_key")));
-    let user = record.user_of(&key).map_err(|OtherUser { .. }| "mismatch")?;
     let devices = record.devices().map(|(number, device)| {
         assert_eq!(record.device(number), Some(device));
-        (number.to_string(), hex(device.ed25519().as_bytes()))
+        (number.to_string(), hex(device.as_bytes()))
     });
     Ok(vec![
         ("id", hex(record.id().as_bytes())),
         ("epoch", json!(record.epoch())),
         ("devices", Value::Object(devices.collect())),
         ("root", hex(record.identity().ed25519().as_bytes())),
-        ("user", hex(record.user().ed25519().as_bytes())),
-        ("user_seed", hex(user.root_seed().unwrap().expose_secret())),
         ("digest", hex(record.digest().as_bytes())),
     ])
 }

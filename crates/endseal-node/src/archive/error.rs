@@ -24,8 +24,6 @@ pub enum WriteArchiveError {
     Group(GroupError),
     /// The archive cannot be written.
     Output(io::Error),
-    /// A person record of the state directory cannot be read.
-    Person(PersonError),
     /// The newest person record does not have this device: no reader would accept its archive.
     NotListed,
     /// No envelope can be sealed to the keys of the identity.
@@ -94,7 +92,7 @@ macro_rules! from {
 }
 
 from!(WriteArchiveError: AddressBookError => AddressBook, EngineError => Engine,
-    GroupError => Group, PersonError => Person, RecipientsError => Recipients,
+    GroupError => Group, RecipientsError => Recipients,
     SealIdentityFileError => Root);
 from!(ReadArchiveError: AddressBookError => AddressBook, EngineError => Engine, FileError => File,
     PersonError => Person, ImportError => Roster);
@@ -107,7 +105,6 @@ impl fmt::Display for WriteArchiveError {
             Self::Group(error) => error.fmt(f),
             Self::Output(_) => f.write_str("cannot write the archive"),
             Self::NotListed => f.write_str("this device is not in the newest record of its person"),
-            Self::Person(error) => error.fmt(f),
             Self::Recipients(_) | Self::Root(_) | Self::Seal(_) => {
                 f.write_str("cannot seal the archive")
             }
@@ -143,7 +140,6 @@ impl error::Error for WriteArchiveError {
             Self::Group(error) => error.source(),
             Self::NotListed => None,
             Self::Output(error) => Some(error),
-            Self::Person(error) => error.source(),
             Self::Recipients(error) => Some(error),
             Self::Root(error) => Some(error),
             Self::Seal(error) => Some(error),

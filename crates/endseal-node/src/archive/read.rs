@@ -35,9 +35,8 @@ pub struct Archive<R: Read> {
     reader: R,
     kind: ArchiveKind,
     time: u64,
-    /// Person records, the oldest first.
-    persons: Vec<PersonRecord>,
-    /// First entry behind the person records.
+    person: PersonRecord,
+    /// First entry behind the person record, once it was read.
     next: Option<Entry>,
     /// Tag of the last entry.
     last: u8,
@@ -57,7 +56,7 @@ pub struct LinkTarget<'a> {
     pub secret: &'a LinkSecret,
 }
 
-/// Interpreted entry behind the person records.
+/// Interpreted entry behind the person record.
 enum Content {
     Hub(Membership),
     Contacts(Contacts),
@@ -68,7 +67,7 @@ enum Content {
 }
 
 impl<I: Read> Archive<OpenReader<'static, BufReader<I>>> {
-    /// Opens a backup that is sealed to `root`, and reads the person records in it. They say
+    /// Opens a backup that is sealed to `root`, and reads the person record in it. It says
     /// whether its sender is a device of the person.
     ///
     /// # Errors
@@ -144,12 +143,12 @@ impl<R: Read> Archive<R> {
             return Err(ReadArchiveError::OtherLink);
         }
         let certificate = Certificate::from_bytes(certificate).map_err(|_| damaged("link"))?;
-        let person = archive.person();
+        let person = &archive.person;
         let number = NonZeroU32::new(certificate.address().device.number());
         let listed = number.and_then(|number| person.device(number));
         if root.public() != person.identity()
             || certificate.address().identity != *root.public().ed25519()
-            || listed != Some(to.device)
+            || listed != Some(to.device.ed25519())
             || certificate.keys().peer_id != to.peer_id
         {
             return Err(damaged("link"));
@@ -164,7 +163,7 @@ impl<R: Read> Archive<R> {
         self.linked.take()
     }
 
-    /// Reads head and person records, which are of `root` if it is known.
+    /// Reads head and person record, which is of `root` if that is known.
     fn begin(
         root: Option<&PublicIdentity>,
         sender: &PublicKey,
@@ -183,28 +182,15 @@ impl<R: Read> Archive<R> {
             _ => return Err(damaged("purpose")),
         };
         let time = u64::from_le_bytes(time.try_into().map_err(|_| damaged("head"))?);
-        let mut persons = Vec::<PersonRecord>::new();
-        let next = loop {
-            let entry = match Entry::read(&mut reader)? {
-                Some(entry) if entry.tag == tag::PERSON => entry,
-                other => break other,
-            };
-            let record = PersonRecord::parse(&entry.value).map_err(|_| damaged("person record"))?;
-            let is_next = persons.last().is_none_or(|last| {
-                last.identity() == record.identity() && last.epoch() < record.epoch()
-            });
-            let is_own = root.is_none_or(|root| root == record.identity());
-            if entry.name != record.epoch().to_be_bytes() || !is_next || !is_own {
-                return Err(damaged("person record"));
-            }
-            persons.push(record);
-        };
-        let newest = persons.last().ok_or(damaged("person record"))?;
-        let is_device = newest.devices().any(|(_, it)| it.ed25519() == sender);
-        if !is_device && sender != newest.identity().ed25519() {
+        let entry = Entry::read(&mut reader)?.filter(|it| it.tag == tag::PERSON);
+        let person = entry.and_then(|it| PersonRecord::parse(&it.value).ok());
+        let person = person.filter(|it| root.is_none_or(|root| root == it.identity()));
+        let person = person.ok_or(damaged("person record"))?;
+        let is_device = person.devices().any(|(_, it)| it == sender);
+        if !is_device && sender != person.identity().ed25519() {
             return Err(ReadArchiveError::Sender);
         }
-        Ok(Self { reader, kind, time, persons, next, last: tag::PERSON, linked: None })
+        Ok(Self { reader, kind, time, person, next: None, last: tag::PERSON, linked: None })
     }
 
     /// Takes the next entry if it has this tag.
@@ -225,16 +211,10 @@ impl<R: Read> Archive<R> {
         }
     }
 
-    /// Returns the newest person record of the archive.
+    /// Returns the person record of the archive.
     #[must_use]
     pub fn person(&self) -> &PersonRecord {
-        // `open` has read at least one.
-        &self.persons[self.persons.len() - 1]
-    }
-
-    /// Returns the epochs of all person records in the archive.
-    pub fn epochs(&self) -> impl Iterator<Item = u64> {
-        self.persons.iter().map(PersonRecord::epoch)
+        &self.person
     }
 
     /// Reads the archive to its end, verifies every byte, and changes nothing.
@@ -256,11 +236,10 @@ impl<R: Read> Archive<R> {
                 }
             }
         }
-        let person = self.person().clone();
         Ok(ArchiveContent {
             kind: self.kind,
             time: self.time,
-            person,
+            person: self.person,
             hub,
             contacts,
             texts,
@@ -282,9 +261,7 @@ impl<R: Read> Archive<R> {
         engine: &mut Engine,
         lock: &HomeLock,
     ) -> Result<(), ReadArchiveError> {
-        for record in &self.persons {
-            home.keep_person(record, lock)?;
-        }
+        home.keep_person(&self.person, lock)?;
         let groups = home.groups();
         let mut items = Vec::new();
         let mut bytes = 0;

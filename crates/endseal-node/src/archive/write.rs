@@ -21,7 +21,7 @@ pub(super) const BACKUP: u8 = 1;
 /// Number of a link in the head.
 pub(super) const LINK: u8 = 2;
 
-/// Writes an archive: contacts, peers, groups, person records and conversations of a state
+/// Writes an archive: contacts, peers, groups, person record and conversations of a state
 /// directory, signed by the device. A backup is sealed to the root of its person and has neither
 /// keys nor sessions; a link is sealed to a new device and has the root and its certificate. `now`
 /// is in milliseconds since 1970. Returns the number of texts.
@@ -38,7 +38,7 @@ pub fn write_archive(
     output: impl Write,
 ) -> Result<u64, WriteArchiveError> {
     let own = keys.device.public().ed25519();
-    if !keys.person.devices().any(|(_, it)| it.ed25519() == own) {
+    if !keys.person.devices().any(|(_, it)| it == own) {
         return Err(WriteArchiveError::NotListed);
     }
     let to = keys.link.map_or(keys.person.identity(), |link| link.to);
@@ -49,12 +49,7 @@ pub fn write_archive(
     let mut head = vec![VERSION, if keys.link.is_some() { LINK } else { BACKUP }];
     head.extend_from_slice(&now.to_le_bytes());
     entry::write(&mut output, tag::HEAD, &[], &head)?;
-    for epoch in home.person_epochs()? {
-        let record = home.person_in_epoch(epoch)?;
-        if record.id() == keys.person.id() {
-            entry::write(&mut output, tag::PERSON, &epoch.to_be_bytes(), record.as_bytes())?;
-        }
-    }
+    entry::write(&mut output, tag::PERSON, &[], keys.person.as_bytes())?;
     if let Some(LinkGrant { secret, certificate, root, .. }) = keys.link {
         let root = IdentityFile::seal_without_passphrase(root, &mut OsRandom)?;
         entry::write(&mut output, tag::ROOT, &[], root.as_bytes())?;

@@ -13,7 +13,6 @@ use endseal_keyring::device::DeviceId;
 use endseal_node::sessions::SessionsError;
 use endseal_node::{
     Existing, FileError, Home, IdentityError, InstallError, Installed, NewIdentity, OtherDevices,
-    person,
 };
 use endseal_testing::Scratch;
 
@@ -64,13 +63,8 @@ fn a_new_state_directory_works_with_its_device_alone() {
     assert!(engine.transaction(|it| it.one_time_bundles(1, NOW)).is_ok_and(|it| it.len() == 1));
     let record = home.person().unwrap();
     assert_eq!(record.identity(), own.root.public());
-    assert_eq!(record.device(made.number.into()), Some(own.device.public()));
+    assert_eq!(record.device(made.number.into()), Some(own.device.public().ed25519()));
     assert_eq!((record.epoch(), record.devices().count()), (1, 1));
-    for member in [&own.root, &device] {
-        assert!(
-            person::user_identity(member, &record).is_ok_and(|it| it.public() == record.user())
-        );
-    }
     // The root does not open the store.
     drop(engine);
     let refused = home.sessions(&own.root, Duration::ZERO);

@@ -52,18 +52,16 @@ fn nonzero(number: u32) -> NonZeroU32 {
 /// The first record of a person, with one device.
 fn first(person: u8, number: u32) -> PersonRecord {
     let root = identity(person);
-    let draft =
-        PersonRecord::create(&root, nonzero(number), device(person, number), &mut Counter(person));
-    draft.ok().unwrap().sign(&root, b"sealed").unwrap()
+    let device = device(person, number);
+    PersonRecord::create(&root, nonzero(number), &device, &mut Counter(person)).unwrap()
 }
 
 /// The record after another one, with a further device.
 fn next(record: &PersonRecord, person: u8, added: u32) -> PersonRecord {
     let root = identity(person);
     let mut changes = PersonChanges::new();
-    changes.add(nonzero(added), device(person, added));
-    let draft = record.next_epoch(&root, &changes, &mut Counter(added.to_le_bytes()[0]));
-    draft.ok().unwrap().sign(&root, b"sealed").unwrap()
+    changes.add(nonzero(added), &device(person, added));
+    record.next_epoch(&root, &changes).unwrap()
 }
 
 fn name(text: &str) -> Name {

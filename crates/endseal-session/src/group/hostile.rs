@@ -52,16 +52,14 @@ pub(super) fn number(number: u32) -> NonZeroU32 {
 
 fn record(person: u8) -> PersonRecord {
     let (root, device) = (identity(person), identity(person + 100).public().clone());
-    let draft = PersonRecord::create(&root, number(1), device, &mut OsRandom).ok().unwrap();
-    draft.sign(&root, b"sealed").unwrap()
+    PersonRecord::create(&root, number(1), &device, &mut OsRandom).unwrap()
 }
 
 fn later(record: &PersonRecord, person: u8) -> PersonRecord {
     let mut changes = PersonChanges::new();
-    changes.add(number(2), identity(person + 200).public().clone());
+    changes.add(number(2), identity(person + 200).public());
     let root = identity(person);
-    let draft = record.next_epoch(&root, &changes, &mut OsRandom).ok().unwrap();
-    draft.sign(&root, b"sealed").unwrap()
+    record.next_epoch(&root, &changes).unwrap()
 }
 
 pub(super) fn device(person: u8, number: u32) -> GroupDevice {

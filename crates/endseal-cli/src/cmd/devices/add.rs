@@ -157,7 +157,7 @@ fn sign(
     let certificate = Certificate::issue(root.signing(), &keys, ctx.now);
     let record = home.next_person(root, Some(&at_hub.record), |_| {
         let mut changes = PersonChanges::new();
-        changes.add(number.into(), request.device.clone());
+        changes.add(number.into(), &request.device);
         changes
     })?;
     let record = record.ok_or_else(|| Failure::usage("there is no person record"))?;

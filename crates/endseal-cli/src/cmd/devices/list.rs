@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     let home = ctx.home()?;
     let own = home.device()?.public().ed25519().to_owned();
     let record = home.person()?;
-    let own = record.devices().find(|(_, it)| *it.ed25519() == own).map(|(number, _)| number);
+    let own = record.devices().find(|(_, it)| **it == own).map(|(number, _)| number);
     let own = own.filter(|_| *record.identity().ed25519() == person).map(|it| it.get());
     let reply = with_node(wait, ctx, |node, _| node.call(Request::Devices { person }))?;
     let Reply::Devices(mut devices) = reply else { return Err(CallError::Unexpected.into()) };

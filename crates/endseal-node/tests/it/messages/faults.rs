@@ -262,13 +262,11 @@ async fn replaced(world: &World, bob: &Person) -> (Person, PersonRecord) {
     let mut changes = PersonChanges::new();
     changes.remove(number);
     let spare = Identity::generate(&mut OsRandom).unwrap();
-    changes.add(NonZeroU32::new(2).unwrap(), spare.public().clone());
-    let draft = bob.record.next_epoch(&bob.root, &changes, &mut OsRandom).unwrap();
-    let without = draft.sign(&bob.root, b"a sealed key").unwrap();
+    changes.add(NonZeroU32::new(2).unwrap(), spare.public());
+    let without = bob.record.next_epoch(&bob.root, &changes).unwrap();
     let mut changes = PersonChanges::new();
-    changes.add(number, second.device.public().clone());
-    let draft = without.next_epoch(&bob.root, &changes, &mut OsRandom).unwrap();
-    let record = draft.sign(&bob.root, b"a sealed key").unwrap();
+    changes.add(number, second.device.public());
+    let record = without.next_epoch(&bob.root, &changes).unwrap();
     // The store of the new device, under Bob's root.
     let home = endseal_node::Home::create(&world.folder.path("bob anew")).unwrap();
     let file = |identity| IdentityFile::seal_without_passphrase(identity, &mut OsRandom).unwrap();

@@ -10,8 +10,8 @@ use endseal_hub::HubLimits;
 use endseal_keyring::PersonRecord;
 use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::PersonChanges;
+use endseal_node::Home;
 use endseal_node::messages::status;
-use endseal_node::{Home, person};
 
 use super::teams::texts;
 use super::world::{Person, World};
@@ -28,10 +28,9 @@ pub(super) fn devices(
         .map(|number| (number, Identity::generate(&mut OsRandom).unwrap()))
         .collect();
     for (number, device) in &added {
-        changes.add(NonZeroU32::new(*number).unwrap(), device.public().clone());
+        changes.add(NonZeroU32::new(*number).unwrap(), device.public());
     }
-    let draft = of.record.next_epoch(&of.root, changes, &mut OsRandom).unwrap();
-    let record = person::sign(draft, &of.root).unwrap();
+    let record = of.record.next_epoch(&of.root, changes).unwrap();
     let devices = added.into_iter().map(|(number, device)| {
         let folder = world.folder.path(&format!("{:?} {number}", of.key().peer_id()));
         let home = Home::create(&folder).unwrap();

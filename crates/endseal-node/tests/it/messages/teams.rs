@@ -11,8 +11,8 @@ use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::PersonChanges;
 use endseal_keyring::roster::{GroupId, Member, RosterChanges};
 use endseal_keyring::{Name, Roster};
+use endseal_node::Home;
 use endseal_node::messages::{self, Conversation, SkippedReason, history, problems, status};
-use endseal_node::{Home, person};
 
 use super::world::{Person, World};
 
@@ -66,9 +66,8 @@ pub(super) fn second_device(world: &World, first: &Person, folder: &str) -> Pers
     let device = Identity::generate(&mut OsRandom).unwrap();
     let number = NonZeroU32::new(2).unwrap();
     let mut changes = PersonChanges::new();
-    changes.add(number, device.public().clone());
-    let draft = first.record.next_epoch(&first.root, &changes, &mut OsRandom).unwrap();
-    let record = person::sign(draft, &first.root).unwrap();
+    changes.add(number, device.public());
+    let record = first.record.next_epoch(&first.root, &changes).unwrap();
     let home = Home::create(&world.folder.path(folder)).unwrap();
     let now = 1_790_000_000_000;
     let engine =

@@ -28,17 +28,15 @@ fn number(number: u32) -> NonZeroU32 {
 /// The first record of a person, with device 1.
 fn record(identity: u8) -> PersonRecord {
     let device = root(identity + 100).public().clone();
-    let draft = PersonRecord::create(&root(identity), number(1), device, &mut OsRandom);
-    draft.ok().unwrap().sign(&root(identity), b"sealed").unwrap()
+    PersonRecord::create(&root(identity), number(1), &device, &mut OsRandom).unwrap()
 }
 
 /// The next record of a person, in which device 2 takes the place of device 1.
 fn replaced(record: &PersonRecord, identity: u8) -> PersonRecord {
     let mut changes = PersonChanges::new();
     changes.remove(number(1));
-    changes.add(number(2), root(identity + 150).public().clone());
-    let draft = record.next_epoch(&root(identity), &changes, &mut OsRandom).ok().unwrap();
-    draft.sign(&root(identity), b"sealed").unwrap()
+    changes.add(number(2), root(identity + 150).public());
+    record.next_epoch(&root(identity), &changes).unwrap()
 }
 
 fn package(party: &mut Party) -> Vec<u8> {
@@ -183,17 +181,15 @@ fn a_key_package_of_last_resort_serves_more_than_once() {
 /// The next record of a person, which also has device 2.
 fn extended(record: &PersonRecord, identity: u8) -> PersonRecord {
     let mut changes = PersonChanges::new();
-    changes.add(number(2), root(identity + 150).public().clone());
-    let draft = record.next_epoch(&root(identity), &changes, &mut OsRandom).ok().unwrap();
-    draft.sign(&root(identity), b"sealed").unwrap()
+    changes.add(number(2), root(identity + 150).public());
+    record.next_epoch(&root(identity), &changes).unwrap()
 }
 
 /// The next record of a person, without device 2.
 fn without_second(record: &PersonRecord, identity: u8) -> PersonRecord {
     let mut changes = PersonChanges::new();
     changes.remove(number(2));
-    let draft = record.next_epoch(&root(identity), &changes, &mut OsRandom).ok().unwrap();
-    draft.sign(&root(identity), b"sealed").unwrap()
+    record.next_epoch(&root(identity), &changes).unwrap()
 }
 
 /// A member welcomes another one into a group with the same id that has an earlier record, another

@@ -46,8 +46,7 @@ impl Person {
         let root = root(number);
         let (first, others) = devices.split_first().unwrap();
         let device = device_identity(*first).public().clone();
-        let draft = PersonRecord::create(&root, nonzero(*first), device, &mut OsRandom);
-        let record = draft.ok().unwrap().sign(&root, b"sealed").unwrap();
+        let record = PersonRecord::create(&root, nonzero(*first), &device, &mut OsRandom).unwrap();
         let person = Self { root, record };
         if others.is_empty() { person } else { person.with(others, &[]) }
     }
@@ -59,13 +58,13 @@ impl Person {
             changes.remove(nonzero(*number));
         }
         for number in added {
-            changes.add(nonzero(*number), device_identity(*number).public().clone());
+            changes.add(nonzero(*number), device_identity(*number).public());
         }
-        let draft = self.record.next_epoch(&self.root, &changes, &mut OsRandom).ok().unwrap();
+        let record = self.record.next_epoch(&self.root, &changes).unwrap();
         let root = Identity::from_root_seed(RootSeed::from_bytes(
             self.root.root_seed().unwrap().expose_secret(),
         ));
-        Self { record: draft.sign(&self.root, b"sealed").unwrap(), root }
+        Self { record, root }
     }
 
     fn identity(&self) -> endseal_crypto::ed25519::PublicKey {
@@ -441,8 +440,7 @@ fn a_state_has_each_person_once_and_is_bounded() {
         let draft = Roster::create(name("team"), id, *owner.public().ed25519(), members).unwrap();
         let record = |it| {
             let device = device_identity(it + 1).public().clone();
-            let draft = PersonRecord::create(&root(it), nonzero(1), device, &mut OsRandom);
-            draft.ok().unwrap().sign(&root(it), b"sealed").unwrap()
+            PersonRecord::create(&root(it), nonzero(1), &device, &mut OsRandom).unwrap()
         };
         let records: Vec<_> = (0..count).map(record).collect();
         (draft.sign(&owner, b"sealed").unwrap(), records)
