@@ -20,6 +20,7 @@ use std::time::Duration;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::RegistrationState;
 use endseal_delivery::limit::MAX_PAYLOAD;
+use endseal_keyring::person;
 use endseal_service::operator_page::{self, ServiceStatus};
 use endseal_transport::{
     Accept, CloseCode, Connection, Endpoint, FirstWindow, Limits, Policy, Statistics, TransportKey,
@@ -49,7 +50,7 @@ const PAGES_KIB: usize = 64 << 10;
 /// Time within which an unregistered peer must register.
 const REGISTRATION: Duration = Duration::from_secs(10);
 /// Maximum length of a request of an unregistered peer. It is enough for a registration.
-const REGISTRATION_LEN: usize = 65_536 + 4_096;
+const REGISTRATION_LEN: usize = person::MAX_LEN + 4_096;
 /// Maximum number of simultaneous exchanges on a connection.
 const EXCHANGES: u32 = 16;
 /// Maximum number of connections.

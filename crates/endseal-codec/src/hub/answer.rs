@@ -180,8 +180,8 @@ open_enum! {
 message! {
     /// A person and their devices.
     pub struct Person, PersonView {
-        /// Person record, 1 to 65,536 bytes.
-        1 person: Required<Bytes<1, 65_536>>,
+        /// Person record, 1 to 8,192 bytes.
+        1 person: Required<Bytes<1, 8_192>>,
         /// Certificates of at most 16 devices; none of a person whose devices are all revoked.
         2 certificates: Repeated<Bytes<237, 237>, 0, 16>,
     }

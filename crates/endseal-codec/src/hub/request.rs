@@ -60,8 +60,8 @@ message! {
         1 token: Optional<Fixed<32>>,
         /// Certificate of the device, in its encoding.
         2 certificate: Required<Bytes<237, 237>>,
-        /// Person record of the identity, 1 to 65,536 bytes.
-        3 person: Required<Bytes<1, 65_536>>,
+        /// Person record of the identity, 1 to 8,192 bytes.
+        3 person: Required<Bytes<1, 8_192>>,
     }
 }
 
@@ -159,7 +159,7 @@ message! {
         /// Certificate of the device; empty if it is absent.
         1 certificate: Implicit<Bytes<0, 237>>,
         /// Person record of the identity; empty if it is absent.
-        2 person: Implicit<Bytes<0, 65_536>>,
+        2 person: Implicit<Bytes<0, 8_192>>,
         /// At most 128 prekeys of the device, each of which serves once.
         3 prekeys: Repeated<Bytes<1, 8_192>, 0, 128>,
         /// True if they take the place of all such prekeys that are there.
