@@ -178,10 +178,10 @@ fn a_key_package_of_last_resort_serves_more_than_once() {
     assert!(matches!(add(b"e"), Err(GroupChangeError::KeyPackageUsed)));
 }
 
-/// The next record of a person, which also has device 2.
-fn extended(record: &PersonRecord, identity: u8) -> PersonRecord {
+/// The next record of a person, which has another device, too.
+fn extended(record: &PersonRecord, identity: u8, device: u32) -> PersonRecord {
     let mut changes = PersonChanges::new();
-    changes.add(number(2), root(identity + 150).public());
+    changes.add(number(device), root(identity + 150).public());
     record.next_epoch(&root(identity), &changes).unwrap()
 }
 
@@ -211,7 +211,7 @@ fn a_welcome_takes_no_conversation_back() {
     let packages = [package(&mut bob)];
     let (_, welcome) = change(&mut alice, &Evidence::default(), &packages);
     join(&mut bob, &welcome);
-    let later = extended(&records[1], 2);
+    let later = extended(&records[1], 2, 2);
     let evidence = Evidence::new(None, vec![later.clone()]);
     let changed = bob.engine().transaction(|t| {
         t.commit_group(GROUP, |group| group.change(&evidence, [], NOW))?;
@@ -221,7 +221,7 @@ fn a_welcome_takes_no_conversation_back() {
     let last = without_second(&later, 2);
     for (state, is_joined) in [
         (Some(records[1].clone()), false),
-        (Some(extended(&records[1], 2)), false),
+        (Some(extended(&records[1], 2, 3)), false),
         (None, false),
         (Some(later.clone()), true),
         (Some(last), true),
