@@ -19,9 +19,11 @@ use super::participants::Participants;
 use super::payload::HubGroupId;
 use super::pending_commit::{Decision, PendingCommit, put_commit};
 use super::records::{self, Transaction};
+use super::resend::give_up_group;
 use super::report::{Skipped, SkippedReason, SyncReport};
 use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
+use super::unfollowed::may_give_up;
 use crate::frame_target::Target;
 
 /// Limit on the commits for one conversation in a visit. One suffices, unless the hub refuses it.
@@ -94,7 +96,9 @@ impl Sender<'_, '_> {
             let at_hub = plan.group.and_then(|group| state.at_hub(&group.id));
             let wanted = plan.wanted(at_hub.as_deref());
             let is_new = plan.group.is_none();
-            let mut added = self.key_packages(&mut participants, &wanted, &gone, is_new).await?;
+            let asks_again = is_new || participants.roster.is_none() || at_hub.is_some();
+            let mut added =
+                self.key_packages(&mut participants, &wanted, &gone, asks_again).await?;
             let number = loop {
                 let is_needed = !added.is_empty() || at_hub.is_some() || plan.is_needed();
                 if let Some(group) = plan.group.filter(|_| !is_needed) {
@@ -135,6 +139,13 @@ impl Sender<'_, '_> {
             match put_commit(hub, engine, state, number).await? {
                 Decision::Accepted | Decision::Members => {}
                 Decision::Gone(peers) => gone.extend(peers),
+                Decision::Refused => {
+                    // The hub has other members, and not all of them can be brought back.
+                    let Some(group) = plan.group.filter(|_| at_hub.is_some()) else { break };
+                    if !self.give_up(conversation, &group.id)? {
+                        break;
+                    }
+                }
                 // They are added when they have room; the others need not wait.
                 Decision::Full(peers) => {
                     report.mailbox_full = true;
@@ -186,6 +197,20 @@ impl Sender<'_, '_> {
         Ok(())
     }
 
+    /// Gives a group up, so that another one is made. Returns false if too many were given up.
+    fn give_up(
+        &self,
+        conversation: &Conversation,
+        group: &HubGroupId,
+    ) -> Result<bool, EngineError> {
+        self.state.forget_at_hub(group);
+        self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            let groups = HubGroups::of(transaction, conversation)?;
+            let own = &self.own.identity;
+            Ok(may_give_up(&groups) && give_up_group(transaction, own, conversation, group)?)
+        })
+    }
+
     /// Takes key packages of devices from the hub. Devices without one, and those that are not at
     /// the hub, are left out.
     async fn key_packages(
@@ -193,13 +218,12 @@ impl Sender<'_, '_> {
         participants: &mut Participants,
         wanted: &[Address],
         gone: &[PeerId],
-        is_new: bool,
+        asks_again: bool,
     ) -> Result<Vec<Added>, SyncError> {
         let Self { hub, engine, state, .. } = *self;
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let asks_again = is_new || participants.roster.is_none();
         let mut devices = participants.certificates(hub, engine, state, wanted, asks_again).await?;
         devices.retain(|it| !gone.contains(&it.keys().peer_id));
         let peers: Vec<_> = devices.iter().map(|it| it.keys().peer_id).collect();
@@ -285,17 +309,26 @@ impl Plan {
         let now = records::now();
         let time = Duration::from_millis(now);
         let id = match &self.group {
-            Some(group) => group.id,
+            Some(group) => {
+                let mut groups = HubGroups::of(transaction, conversation)?;
+                let replaced = groups.last_given_up();
+                if let Some(group) = groups.group_mut(&group.id)
+                    && let (false, Some(replaced)) = (added.is_empty(), replaced)
+                {
+                    // Devices that are added may be members of the group that was given up.
+                    group.announces = replaced;
+                    groups.put(transaction)?;
+                }
+                group.id
+            }
             None => {
                 let mut id = [0; 16];
                 OsRandom.fill(&mut id).map_err(|_| EngineError::Random)?;
                 let state = participants.new_state().ok_or(GroupChangeError::NoGroup)?;
                 transaction.create_conversation(&id, state, time)?;
                 let mut groups = HubGroups::of(transaction, conversation)?;
-                let given_up = groups.groups.iter().filter(|it| it.given_up > 0);
-                let replaced = given_up.max_by_key(|it| it.given_up).map(|it| it.id);
-                let group =
-                    HubGroup { announces: replaced.unwrap_or_default(), ..HubGroup::new(id, now) };
+                let announces = groups.last_given_up().unwrap_or_default();
+                let group = HubGroup { announces, ..HubGroup::new(id, now) };
                 groups.add(transaction, group)?;
                 id
             }

@@ -16,7 +16,7 @@ use super::records::{
     ACCEPTED, ARRIVED, BLOCKED, CONFIRMED, COUNTER, DEVICE_CHANGE, DEVICE_NAME, GROUP, HIDDEN_TEAM,
     HISTORY, MUTED, NOTED, PERSON, PROBLEM, REQUEST, SAID, SERIES, Transaction, UNSENT, VERIFIED,
 };
-use super::resend::resend_all;
+use super::resend::resend_missing;
 use super::text_id::TextId;
 use super::waiting::Waiting;
 
@@ -198,6 +198,6 @@ pub(crate) fn settle_restored(engine: &mut Engine, takes_place: bool) -> Result<
             return Ok(());
         }
         TextId::end_series(transaction)?;
-        resend_all(transaction, &own)
+        resend_missing(transaction, &own)
     })
 }

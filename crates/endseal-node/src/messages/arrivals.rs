@@ -13,7 +13,7 @@ use endseal_session::{ConversationId, EngineError, Notice, Outcome, Received, Re
 use super::blocked_person::{self, BlockedPerson};
 use super::confirmation;
 use super::conversation::Conversation;
-use super::directory::note_record;
+use super::directory::{known_in, note_record};
 use super::hidden_team::{HiddenTeam, MAX_TEXTS, TeamRequest, show_known};
 use super::history::HistoryRow;
 use super::hub_groups::{HubGroups, conversation_of};
@@ -21,17 +21,20 @@ use super::known_persons::KnownPersons;
 use super::node_files::{NodeFiles, RosterResult};
 use super::payload::HubGroupId;
 use super::receipt::TextReceipt;
-use super::records::{self, ACCEPTED, DUE, NOTED, Transaction};
+use super::problem::{self, ProblemClass};
+use super::records::{self, ACCEPTED, NOTED, Transaction};
 use super::replacement;
 use super::request::{Held, Requests, release_known};
-use super::resend::give_up_group;
 use super::text::Text;
 use super::text_id::{SERIES_LEN, TextId};
-use super::unconfirmed::{Arrived, due_name};
-use super::unfollowed::may_give_up;
+use super::unconfirmed::{Arrived, Due};
+use super::unfollowed::{announce_again, give_up_by_notice};
+use super::welcomes::note_passed;
 
 /// Messages of the inbox that are read at once.
 const PAGE: usize = 32;
+/// Time in milliseconds after which a text in a group that was given up makes the notice be repeated.
+const NOTICED: u64 = 60_000;
 /// Start of the ids under which messages are delivered again.
 const AGAIN: &[u8] = b"again";
 
@@ -54,6 +57,9 @@ pub(super) struct Noted {
     /// Conversations of which this device is no member any more.
     pub(super) left: Vec<Conversation>,
 }
+
+/// Conversation, writer and series of texts.
+type OfSeries = (Conversation, PublicKey, [u8; SERIES_LEN]);
 
 /// Numbers of texts by their writers.
 pub(super) type TextsOf = HashMap<PublicKey, u64>;
@@ -87,6 +93,35 @@ enum Fate {
     Consumed,
     /// It is a text that is not shown.
     Hidden,
+}
+
+/// Returns true if the newest documents that are here have a device among those of a conversation.
+fn is_newest(
+    transaction: &Transaction<'_, '_>,
+    files: &NodeFiles<'_>,
+    conversation: &Conversation,
+    device: &Address,
+) -> Result<bool, EngineError> {
+    if let Conversation::Group(id) = conversation {
+        let newest = match HiddenTeam::of(transaction, id)? {
+            Some(team) => team.roster.member_of_key(&device.identity).is_some(),
+            None => files.roster(id).is_none_or(|it| it.member_of_key(&device.identity).is_some()),
+        };
+        if !newest {
+            return Ok(false);
+        }
+    }
+    let record = known_in(transaction, &device.identity)?;
+    Ok(record.is_none_or(|record| record.device(device.device.into()).is_some()))
+}
+
+/// Returns true if a device is a member of a group in its present epoch.
+fn is_member_of(
+    transaction: &mut Transaction<'_, '_>,
+    group: &HubGroupId,
+    device: &Address,
+) -> Result<bool, EngineError> {
+    Ok(transaction.group_peers(group)?.iter().any(|(member, _)| member == device))
 }
 
 /// Returns the number in the inbox up to which messages were noted.
@@ -139,6 +174,24 @@ pub(super) fn deliver_again(
     Ok(())
 }
 
+/// Drops the messages of a group that is not taken for one of a conversation.
+pub(super) fn drop_messages(
+    transaction: &mut Transaction<'_, '_>,
+    group: &HubGroupId,
+) -> Result<(), EngineError> {
+    let mut after = 0;
+    loop {
+        let page = transaction.inbox(after, PAGE)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = last.number;
+        for received in page {
+            if received.conversation == ConversationId::Group(group.to_vec()) {
+                transaction.consume(received.number)?;
+            }
+        }
+    }
+}
+
 /// Processes the messages that arrived in the inbox since the last call. Records the texts of known
 /// persons as arrived. Takes out receipts, changes of groups, repeated texts, texts of blocked
 /// persons, and texts of unknown senders, which become requests. `own` is this identity.
@@ -182,9 +235,13 @@ struct Scan<'s> {
     known: &'s KnownPersons<'s>,
     conversations: HashMap<ConversationId, Option<Conversation>>,
     treatments: HashMap<PublicKey, Treatment>,
-    arrived: HashMap<(Conversation, [u8; SERIES_LEN]), Arrived>,
-    due: HashSet<Vec<u8>>,
-    receipts: HashMap<Address, Vec<TextReceipt>>,
+    arrived: HashMap<OfSeries, Arrived>,
+    /// Groups that were given up and in which texts came.
+    given_up: HashSet<(Conversation, HubGroupId)>,
+    /// Writers of groups, and whether their texts are shown.
+    writers: HashMap<(HubGroupId, Address), bool>,
+    due: HashSet<Due>,
+    receipts: HashMap<(Conversation, Address), Vec<TextReceipt>>,
     requests: Option<Requests>,
     hidden: HashMap<Conversation, Option<HiddenTeam>>,
     result: Noted,
@@ -199,6 +256,8 @@ impl<'s> Scan<'s> {
             conversations: HashMap::new(),
             treatments: HashMap::new(),
             arrived: HashMap::new(),
+            given_up: HashSet::new(),
+            writers: HashMap::new(),
             due: HashSet::new(),
             receipts: HashMap::new(),
             requests: None,
@@ -217,6 +276,9 @@ impl<'s> Scan<'s> {
             Some(known) => *known,
             None => {
                 let found = conversation_of(transaction, id)?;
+                if found.is_none() {
+                    note_passed(transaction, id)?;
+                }
                 self.conversations.insert(id.clone(), found);
                 found
             }
@@ -241,6 +303,9 @@ impl<'s> Scan<'s> {
                     self.note_replaced(transaction, received, group, &replaced)?;
                     return Ok(Fate::Consumed);
                 }
+                if !self.is_writer(transaction, &conversation, &group, &received.sender)? {
+                    return Ok(Fate::Hidden);
+                }
                 self.note_text(transaction, conversation, received)
             }
             (ReceivedKind::Text, None) => self.note_text(transaction, conversation, received),
@@ -251,12 +316,14 @@ impl<'s> Scan<'s> {
 
     fn note_receipt(&mut self, conversation: &Conversation, received: &Received) {
         let sender = received.sender;
-        if *conversation != Conversation::Person(sender.identity) {
+        if let Conversation::Person(person) = conversation
+            && *person != sender.identity
+        {
             return;
         }
         let receipt = TextReceipt::read(&received.plaintext, &sender.identity, self.own);
         if let Some(receipt) = receipt {
-            self.receipts.entry(sender).or_default().push(receipt);
+            self.receipts.entry((*conversation, sender)).or_default().push(receipt);
         }
     }
 
@@ -301,11 +368,48 @@ impl<'s> Scan<'s> {
         let Some(conversation) = conversation_of(transaction, &id)? else { return Ok(()) };
         let members = transaction.group_peers(replaced)?;
         let is_member = members.iter().any(|(member, _)| *member == received.sender);
-        let groups = HubGroups::of(transaction, &conversation)?;
-        if is_member && group != *replaced && may_give_up(&groups) {
-            give_up_group(transaction, self.own, &conversation, replaced)?;
+        if is_member && group != *replaced {
+            let groups = (&group, replaced);
+            give_up_by_notice(transaction, self.own, &conversation, groups)?;
         }
         Ok(())
+    }
+
+    /// Returns true if a device may write in a conversation. In the group in which texts are sent,
+    /// the hub's order tells what was written before a device was removed. Other groups may never
+    /// learn of the removal: in them the newest documents decide.
+    fn is_writer(
+        &mut self,
+        transaction: &mut Transaction<'_, '_>,
+        conversation: &Conversation,
+        group: &HubGroupId,
+        writer: &Address,
+    ) -> Result<bool, EngineError> {
+        let of = (*group, *writer);
+        if let Some(known) = self.writers.get(&of) {
+            return Ok(*known);
+        }
+        let mut groups = HubGroups::of(transaction, conversation)?;
+        let first = groups.first();
+        let listed = groups.group_mut(group).copied();
+        if let Some(listed) = listed
+            && listed.given_up > 0
+            && records::now().saturating_sub(listed.given_up) > NOTICED
+        {
+            self.given_up.insert((*conversation, *group));
+        }
+        let is_ordered = first == Some(*group) && listed.is_some_and(|it| !it.was_late);
+        let is_writer = is_ordered
+            || is_newest(transaction, self.files, conversation, writer)?
+            || !is_member_of(transaction, group, writer)?;
+        if !is_writer {
+            let members = transaction.group_peers(group)?;
+            if let Some((_, peer)) = members.iter().find(|(member, _)| member == writer) {
+                problem::note(transaction, ProblemClass::RECORD, peer, 0)?;
+            }
+        }
+        self.writers.insert(of, is_writer);
+        Ok(is_writer)
     }
 
     fn note_text(
@@ -350,19 +454,17 @@ impl<'s> Scan<'s> {
         let text = Text::read(&received.plaintext, &writer.identity, &to);
         let id = text.and_then(|text| TextId::read(text.id()));
         if let Some(id) = id {
-            let of = (conversation, id.series);
+            let of = (conversation, writer.identity, id.series);
             let known = match self.arrived.remove(&of) {
                 Some(known) => Some(known),
-                None => Arrived::of(transaction, &of.0, &of.1)?,
+                None => Arrived::of(transaction, &of.0, &of.1, &of.2)?,
             };
             let mut known = known.unwrap_or_default();
             let is_new = known.add(id.number, &received.plaintext);
             known.time = records::now();
             self.arrived.insert(of, known);
-            if let Conversation::Person(_) = conversation
-                && !is_own
-            {
-                self.due.insert(due_name(&writer, &id.series).to_vec());
+            if !is_own {
+                self.due.insert(Due { writer, series: id.series, conversation });
             }
             // It came in another ciphertext: its writer did not get the receipt, or has new keys,
             // or a hub says that the mailbox of one that it has delivered does not exist.
@@ -451,20 +553,23 @@ impl<'s> Scan<'s> {
         for (person, texts) in &self.result.blocked {
             blocked_person::count_dropped(transaction, person, *texts)?;
         }
-        for ((conversation, series), arrived) in &self.arrived {
-            arrived.put(transaction, conversation, series)?;
+        for ((conversation, writer, series), arrived) in &self.arrived {
+            arrived.put(transaction, conversation, writer, series)?;
             Arrived::forget_old(transaction, conversation)?;
         }
-        for name in &self.due {
-            transaction.put_record(DUE, name, &[])?;
+        for due in &self.due {
+            due.put(transaction)?;
+        }
+        for (conversation, group) in &self.given_up {
+            announce_again(transaction, conversation, group)?;
         }
         self.take_receipts(transaction)?;
         Ok(self.result)
     }
 
     fn take_receipts(&mut self, transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
-        for (from, receipts) in self.receipts.drain() {
-            confirmation::take(transaction, &from, &receipts)?;
+        for ((conversation, from), receipts) in self.receipts.drain() {
+            confirmation::take(transaction, &conversation, &from, &receipts)?;
         }
         Ok(())
     }

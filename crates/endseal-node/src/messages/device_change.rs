@@ -160,6 +160,27 @@ pub(super) fn last_number(engine: &mut Engine) -> Result<u64, EngineError> {
     engine.transaction(|transaction| records::counter(transaction, COUNTER))
 }
 
+/// Returns true if there is a change with a number above `number`.
+pub(super) fn is_any_after(
+    transaction: &Transaction<'_, '_>,
+    number: u64,
+) -> Result<bool, EngineError> {
+    if records::counter(transaction, COUNTER)? == number {
+        return Ok(false);
+    }
+    let mut after = Vec::new();
+    loop {
+        let page = transaction.records_after(DEVICE_CHANGE, &after, PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(false) };
+        after.clone_from(last);
+        for (name, value) in &page {
+            if read(name, value)?.number > number {
+                return Ok(true);
+            }
+        }
+    }
+}
+
 /// Changes with a number above `after`.
 pub(super) fn after(engine: &mut Engine, after: u64) -> Result<Vec<DeviceChange>, EngineError> {
     // Nothing has a number since then: this is called with each text that is sent.

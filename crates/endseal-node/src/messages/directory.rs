@@ -99,7 +99,15 @@ pub(super) fn known(
     engine: &mut Engine,
     identity: &PublicKey,
 ) -> Result<Option<PersonRecord>, EngineError> {
-    let record = engine.transaction(|it| it.record(PERSON, identity.as_bytes()))?;
+    engine.transaction(|transaction| known_in(transaction, identity))
+}
+
+/// Returns the newest record of a person that is known here.
+pub(super) fn known_in(
+    transaction: &Transaction<'_, '_>,
+    identity: &PublicKey,
+) -> Result<Option<PersonRecord>, EngineError> {
+    let record = transaction.record(PERSON, identity.as_bytes())?;
     Ok(record.and_then(|record| PersonRecord::parse(&record).ok()))
 }
 
@@ -147,7 +155,7 @@ fn take_in(
 }
 
 fn put_record(
-    transaction: &Transaction<'_, '_>,
+    transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
     known: Option<&PersonRecord>,
     record: &PersonRecord,
@@ -165,7 +173,7 @@ fn put_record(
 /// Stores a record that came in a conversation, if it supersedes the known one. `own` is this
 /// identity, whose record comes from the hub alone.
 pub(super) fn note_record(
-    transaction: &Transaction<'_, '_>,
+    transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
     record: &PersonRecord,
 ) -> Result<(), EngineError> {

@@ -27,7 +27,7 @@ use super::records::{self, ACKNOWLEDGED, QUEUE, Transaction};
 use super::report::{Lost, SyncReport};
 use super::shared_engine::SharedEngine;
 use super::unfollowed::{Unopened, note_unopened};
-use super::welcomes::{Welcome, compare_joined, join, note_passed};
+use super::welcomes::{Welcome, compare_joined, join};
 
 /// Limit on the frames of a transaction.
 const BATCH_FRAMES: usize = 5_000;
@@ -406,7 +406,6 @@ impl Backlog {
         let own = engine.address().identity;
         engine.transaction(|transaction| {
             report.add_noted(arrivals::settle(transaction, &own, files)?);
-            note_passed(transaction)?;
             for Problem { class, peer, position } in &self.problems {
                 problem::note(transaction, class, peer, *position)?;
             }

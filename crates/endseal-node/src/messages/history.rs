@@ -5,6 +5,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::Address;
 use endseal_keyring::roster::GroupId;
 use endseal_session::{Engine, EngineError};
+use serde::{Deserialize, Serialize};
 
 use super::address_bytes::{ADDRESS_LEN, address, address_bytes};
 use super::conversation::Conversation;
@@ -27,8 +28,20 @@ pub struct HistoryRow {
     /// Encoded message. Decode it with [`Self::text`].
     pub plaintext: Zeroizing<Vec<u8>>,
     /// Delivery of a text that was written here. `None` if it is not known: for texts that arrived,
-    /// and for texts to teams.
+    /// and for notes to oneself.
     pub delivery: Option<TextDelivery>,
+    /// Persons who have confirmed a text that was written here.
+    pub confirmed: Option<Confirmed>,
+}
+
+/// Number of the persons who have confirmed a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::exhaustive_structs, reason = "a number of a number")]
+pub struct Confirmed {
+    /// Persons of whom at least one device has confirmed it.
+    pub by: u64,
+    /// Persons for whom it is, without its writer.
+    pub of: u64,
 }
 
 impl HistoryRow {
@@ -63,7 +76,7 @@ impl HistoryRow {
         time: u64,
         plaintext: Zeroizing<Vec<u8>>,
     ) -> Self {
-        Self { number, is_sent, writer, time, plaintext, delivery: None }
+        Self { number, is_sent, writer, time, plaintext, delivery: None, confirmed: None }
     }
 
     pub(super) fn name(conversation: &Conversation, number: u64) -> Vec<u8> {

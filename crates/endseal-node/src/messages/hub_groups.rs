@@ -10,12 +10,12 @@ use super::payload::HubGroupId;
 use super::records::{self, GROUP, GROUPS, JOINED, Transaction};
 
 /// Groups of a conversation that are kept.
-const KEPT: usize = 8;
+const KEPT: usize = 64;
 /// Time in milliseconds for which a group that was given up still receives: 7 days.
 const RECEIVES: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Length of an encoded group: id (16) || time of giving up (8) || time of the last renewal (8) ||
-/// id of the announced group (16).
-const GROUP_LEN: usize = 48;
+/// id of the announced group (16) || 1 if a notice gave it up (1) || 1 if it was late (1).
+const GROUP_LEN: usize = 50;
 /// Conversations that are read at once.
 const PAGE: usize = 256;
 
@@ -30,11 +30,16 @@ pub(super) struct HubGroup {
     /// Group that this one replaces, of which the other members have not learned yet; zeros if
     /// there is none.
     pub(super) announces: HubGroupId,
+    /// True if it was given up because a member said that another group replaces it.
+    pub(super) by_notice: bool,
+    /// True if it had older documents than this device when this device joined it.
+    pub(super) was_late: bool,
 }
 
 impl HubGroup {
     pub(super) fn new(id: HubGroupId, renewed: u64) -> Self {
-        Self { id, given_up: 0, renewed, announces: [0; 16] }
+        let (by_notice, was_late) = (false, false);
+        Self { id, given_up: 0, renewed, announces: [0; 16], by_notice, was_late }
     }
 
     /// Returns the group of which the others must learn that this one replaces it.
@@ -45,18 +50,24 @@ impl HubGroup {
     fn read(bytes: &[u8; GROUP_LEN]) -> Option<Self> {
         let (id, rest) = bytes.split_first_chunk()?;
         let (given_up, rest) = rest.split_first_chunk()?;
-        let (renewed, announces) = rest.split_first_chunk()?;
+        let (renewed, rest) = rest.split_first_chunk()?;
+        let (announces, &[by_notice @ 0..=1, was_late @ 0..=1]) = rest.split_first_chunk()? else {
+            return None;
+        };
         Some(Self {
             id: *id,
             given_up: u64::from_le_bytes(*given_up),
             renewed: u64::from_le_bytes(*renewed),
-            announces: announces.try_into().ok()?,
+            announces: *announces,
+            by_notice: by_notice == 1,
+            was_late: was_late == 1,
         })
     }
 
     fn to_bytes(self) -> Vec<u8> {
         let times = [self.given_up.to_le_bytes(), self.renewed.to_le_bytes()].concat();
-        [&self.id[..], &times, &self.announces].concat()
+        let flags = [self.by_notice.into(), self.was_late.into()];
+        [&self.id[..], &times, &self.announces, &flags].concat()
     }
 }
 
@@ -127,8 +138,8 @@ impl HubGroups {
         transaction.put_record(GROUPS, &self.conversation.name(), &value)
     }
 
-    /// Adds a group that this device has made or joined. Of more than eight one is forgotten: the
-    /// one that was given up first, or the one with the greatest id.
+    /// Adds a group that this device has made or joined. Of more than 64 one is forgotten: the one
+    /// that was given up first, or the one with the greatest id.
     pub(super) fn add(
         &mut self,
         transaction: &mut Transaction<'_, '_>,
@@ -145,6 +156,33 @@ impl HubGroups {
         }
         transaction.put_record(GROUP, &group.id, &self.conversation.name())?;
         self.put(transaction)
+    }
+
+    /// Notes a group of which this device is no member as given up.
+    pub(super) fn add_unknown(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        group: &HubGroupId,
+    ) -> Result<(), EngineError> {
+        if self.groups.len() < KEPT && self.group_mut(group).is_none() {
+            let now = records::now();
+            self.groups.push(HubGroup { given_up: now, ..HubGroup::new(*group, now) });
+            self.groups.sort_unstable_by_key(|it| it.id);
+            self.put(transaction)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the group that was given up last.
+    pub(super) fn last_given_up(&self) -> Option<HubGroupId> {
+        let given_up = self.groups.iter().filter(|it| it.given_up > 0);
+        given_up.max_by_key(|it| it.given_up).map(|it| it.id)
+    }
+
+    /// Returns the first group that was not given up: texts are sent in it, if this device is a
+    /// member.
+    pub(super) fn first(&self) -> Option<HubGroupId> {
+        self.groups.iter().find(|it| it.given_up == 0).map(|it| it.id)
     }
 
     /// Returns the group with this id.
@@ -180,6 +218,8 @@ impl HubGroups {
             return Ok(false);
         };
         group.given_up = records::now();
+        // The group that takes its place may have older documents.
+        self.documents = Documents::default();
         self.put(transaction)?;
         Ok(true)
     }

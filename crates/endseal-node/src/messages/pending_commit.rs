@@ -48,6 +48,8 @@ pub(super) enum Decision {
     Gone(Vec<PeerId>),
     /// The mailboxes of these devices, which the commit would add, are full.
     Full(Vec<PeerId>),
+    /// The hub will never take the commit, or it does not fit into a frame.
+    Refused,
 }
 
 impl PendingCommit {
@@ -81,6 +83,12 @@ impl PendingCommit {
             replaced: peers(replaced)?,
             after: peers(after)?,
         })
+    }
+
+    /// Returns the description of a commit; `None` if it was decided.
+    fn of(transaction: &Transaction<'_, '_>, number: u64) -> Result<Option<Self>, EngineError> {
+        let value = transaction.record(COMMIT, &number.to_be_bytes())?;
+        value.map(|it| Self::read(&it).ok_or(EngineError::Damaged("commit"))).transpose()
     }
 
     /// Returns the commits that wait, in their order.
@@ -127,7 +135,19 @@ pub(super) async fn put_commit(
     state: &SendState,
     number: u64,
 ) -> Result<Decision, SyncError> {
-    let Some((commit, request)) = engine.with(|engine| request(engine, number))? else {
+    let made = match engine.with(|engine| request(engine, number)) {
+        Err(SyncError::Hub(HubError::TooLong)) => {
+            engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                if let Some(commit) = PendingCommit::of(transaction, number)? {
+                    discard(transaction, &commit.group)?;
+                }
+                forget(transaction, number)
+            })?;
+            return Ok(Decision::Refused);
+        }
+        made => made?,
+    };
+    let Some((commit, request)) = made else {
         // Another commit came first, and was opened.
         engine.transaction(|transaction| forget(transaction, number))?;
         return Ok(Decision::Behind);
@@ -159,7 +179,11 @@ pub(super) async fn put_commit(
             Decision::Gone(gone)
         }
         Refusal::Code(Code::FULL, full) => Decision::Full(full),
-        Refusal::Code(code, _) => return Err(HubError::Refused(code).into()),
+        // It is put again with the next visit.
+        Refusal::Code(code @ (Code::RATE | Code::STORAGE), _) => {
+            return Err(HubError::Refused(code).into());
+        }
+        Refusal::Code(..) => Decision::Refused,
     };
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         discard(transaction, &group)?;
@@ -194,10 +218,8 @@ fn request(
     engine: &mut Engine,
     number: u64,
 ) -> Result<Option<(PendingCommit, Request)>, SyncError> {
-    let value = engine.transaction(|it| it.record(COMMIT, &number.to_be_bytes()))?;
-    let commit = value.map(|value| PendingCommit::read(&value));
+    let commit = engine.transaction(|it| PendingCommit::of(it, number))?;
     let Some(commit) = commit else { return Ok(None) };
-    let commit = commit.ok_or(EngineError::Damaged("commit"))?;
     let pending = engine.outbox().pending(number.saturating_sub(1), 1)?.pop();
     let Some(pending) = pending.filter(|it| it.number == number) else { return Ok(None) };
     let welcome = engine.outbox().welcome_of(number)?;

@@ -318,7 +318,19 @@ impl<'f> Round<'f> {
     ) -> Result<(), SyncError> {
         let named = || refused.mailboxes.iter().map(PeerId::from_bytes);
         let target = engine.transaction(|transaction| Target::of(transaction, sequence))?;
-        let target = target.ok_or(EngineError::Damaged("frame"))?;
+        let Some(target) = target else {
+            // It was taken back while it was in transit. None after it may overtake others.
+            return match refused.code {
+                Code::USED => {
+                    engine.mark_restored()?;
+                    Err(SyncError::Restored)
+                }
+                _ => {
+                    self.wait(refused);
+                    Ok(())
+                }
+            };
+        };
         match (refused.code, target.group) {
             (Code::FULL, group) => {
                 let others = match group {

@@ -17,7 +17,7 @@ use super::records::{COMMIT, DUE, FORMER, GROUPS, RECEIPT, Transaction};
 use super::shared_engine::SharedEngine;
 use super::text_id::TextId;
 use super::unconfirmed;
-use super::undelivered::{Confirmations, each_series, rows_that_wait};
+use super::undelivered::{Confirmations, each_series, receivers, rows_that_wait};
 use super::waiting::Waiting;
 use crate::frame_target::{FRAME, Target};
 
@@ -26,15 +26,18 @@ const PAGE: usize = 64;
 /// Texts to a person that are sent again at once, the latest: a person who does not have the writer
 /// as a contact confirms nothing.
 const MAX_RESENT: usize = 1_000;
+/// Texts to a team that are sent again at once, the latest: a member who is away confirms nothing.
+const MAX_RESENT_TO_TEAM: usize = 100;
 
-/// Gives up a group of a conversation. Texts that wait in it for the hub, and those that no device
-/// of the person has confirmed, are unsent again. Returns false if it was given up before.
+/// Gives up a group of a conversation. Texts that wait in it for the hub, and those that not all its
+/// persons have confirmed, are unsent again. Returns false if it was given up before.
 pub(super) fn give_up_group(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
     conversation: &Conversation,
     group: &HubGroupId,
 ) -> Result<bool, EngineError> {
+    let receivers = receivers(transaction, conversation, own)?;
     if !HubGroups::of(transaction, conversation)?.give_up(transaction, group)? {
         return Ok(false);
     }
@@ -51,9 +54,9 @@ pub(super) fn give_up_group(
         }
         Target::settle(transaction, sequence)?;
     }
-    if let Conversation::Person(person) = conversation {
-        resend_to(transaction, own, person)?;
-    }
+    let waiting = rows_that_wait(transaction)?;
+    let (of, all) = (Of { own, conversation, receivers: &receivers }, receivers.len() as u64);
+    of.resend(transaction, &waiting, most(conversation), |by| by < all)?;
     Ok(true)
 }
 
@@ -64,71 +67,135 @@ pub(super) fn resend_last(
     own: &PublicKey,
     person: &PublicKey,
 ) -> Result<(), EngineError> {
-    let waiting = rows_that_wait(transaction)?;
-    resend_some(transaction, own, person, &waiting, 1)
+    let of = Of { own, conversation: &Conversation::Person(*person), receivers: &[*person] };
+    of.resend(transaction, &rows_that_wait(transaction)?, 1, |by| by == 0)
 }
 
-/// Marks the texts to a person that no device has confirmed as unsent. Those that wait here anyway
-/// stay as they are.
+/// Marks the texts that a person has not confirmed as unsent, also those to teams. Those that wait
+/// for the hub are among them: they are encrypted for the devices that the person had.
 pub(super) fn resend_to(
-    transaction: &Transaction<'_, '_>,
+    transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
     person: &PublicKey,
 ) -> Result<(), EngineError> {
-    resend_unless(transaction, own, person, &rows_that_wait(transaction)?)
-}
-
-/// `waiting` are the rows of which a frame waits for the hub.
-fn resend_unless(
-    transaction: &Transaction<'_, '_>,
-    own: &PublicKey,
-    person: &PublicKey,
-    waiting: &HashSet<u64>,
-) -> Result<(), EngineError> {
-    resend_some(transaction, own, person, waiting, MAX_RESENT)
-}
-
-fn resend_some(
-    transaction: &Transaction<'_, '_>,
-    own: &PublicKey,
-    person: &PublicKey,
-    waiting: &HashSet<u64>,
-    limit: usize,
-) -> Result<(), EngineError> {
-    let conversation = Conversation::Person(*person);
-    let mut confirmations = Confirmations::of(*own, &conversation);
-    let (mut after, mut unconfirmed) = (0, VecDeque::new());
-    loop {
-        let page = page_in(transaction, &conversation, after, PAGE)?;
-        let Some(last) = page.last() else { break };
-        after = last.number;
-        for row in page.iter().filter(|row| row.is_sent && !waiting.contains(&row.number)) {
-            if confirmations.has(transaction, row)? == Some(false) {
-                if unconfirmed.len() == limit {
-                    unconfirmed.pop_front();
-                }
-                unconfirmed.push_back(row.number);
-            }
+    let mut frames = Vec::new();
+    Target::each(transaction, &mut |sequence, target| {
+        if let (true, Some(group)) = (target.is_text(), target.group) {
+            frames.push((sequence, target.row, group));
+        }
+    })?;
+    let mut concerned = HashSet::new();
+    for conversation in written(transaction)? {
+        if receivers(transaction, &conversation, own)?.contains(person) {
+            concerned.insert(conversation);
         }
     }
-    for number in unconfirmed {
-        Waiting::put_again(transaction, number, conversation)?;
+    for (sequence, row, group) in frames {
+        if let Some(of) = conversation_of_group(transaction, &group)?
+            && concerned.contains(&of)
+        {
+            Waiting::put_again(transaction, row, of)?;
+            Target::settle(transaction, sequence)?;
+        }
+    }
+    for conversation in concerned {
+        let of = Of { own, conversation: &conversation, receivers: &[*person] };
+        of.resend(transaction, &HashSet::new(), most(&conversation), |by| by == 0)?;
     }
     Ok(())
 }
 
-/// [`resend_to`] for every person: the hub forgot or deleted frames of this device.
+/// Marks the texts that no one has confirmed as unsent: the hub deleted frames of this device. A
+/// text to a team that some members have is not sent again because of others who are away.
 pub(super) fn resend_all(
-    transaction: &Transaction<'_, '_>,
+    transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
 ) -> Result<(), EngineError> {
-    let mut persons = HashSet::new();
-    each_series(transaction, own, &mut |person, _, _| {
-        persons.insert(person);
+    resend_if(transaction, own, |by, _| by == 0)
+}
+
+/// Marks the texts that not all receivers have confirmed as unsent: the hub has lost frames.
+pub(super) fn resend_missing(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+) -> Result<(), EngineError> {
+    resend_if(transaction, own, |by, of| by < of)
+}
+
+fn resend_if(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    is_needed: impl Fn(u64, u64) -> bool,
+) -> Result<(), EngineError> {
+    let waiting = rows_that_wait(transaction)?;
+    for conversation in written(transaction)? {
+        let receivers = receivers(transaction, &conversation, own)?;
+        let all = receivers.len() as u64;
+        if all > 0 {
+            let of = Of { own, conversation: &conversation, receivers: &receivers };
+            of.resend(transaction, &waiting, most(&conversation), |by| is_needed(by, all))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the conversations in which this device has written.
+fn written(transaction: &Transaction<'_, '_>) -> Result<HashSet<Conversation>, EngineError> {
+    let mut written = HashSet::new();
+    each_series(transaction, &mut |conversation, _, _| {
+        written.insert(conversation);
         Ok(())
     })?;
-    let waiting = rows_that_wait(transaction)?;
-    persons.iter().try_for_each(|person| resend_unless(transaction, own, person, &waiting))
+    Ok(written)
+}
+
+/// Returns the limit of the texts of a conversation that are sent again at once.
+fn most(conversation: &Conversation) -> usize {
+    match conversation {
+        Conversation::Person(_) => MAX_RESENT,
+        Conversation::Group(_) => MAX_RESENT_TO_TEAM,
+    }
+}
+
+/// A conversation, and the persons whose confirmations count.
+struct Of<'c> {
+    own: &'c PublicKey,
+    conversation: &'c Conversation,
+    receivers: &'c [PublicKey],
+}
+
+impl Of<'_> {
+    /// Marks the latest texts as unsent for which `is_needed` is true: it gets the number of
+    /// receivers who have confirmed a text. `waiting` are the rows of which a frame waits for the
+    /// hub.
+    fn resend(
+        &self,
+        transaction: &Transaction<'_, '_>,
+        waiting: &HashSet<u64>,
+        limit: usize,
+        is_needed: impl Fn(u64) -> bool,
+    ) -> Result<(), EngineError> {
+        let Self { own, conversation, receivers } = *self;
+        let mut confirmations = Confirmations::of(*own, conversation, receivers);
+        let (mut after, mut unconfirmed) = (0, VecDeque::new());
+        loop {
+            let page = page_in(transaction, conversation, after, PAGE)?;
+            let Some(last) = page.last() else { break };
+            after = last.number;
+            for row in page.iter().filter(|row| row.is_sent && !waiting.contains(&row.number)) {
+                if confirmations.count(transaction, row)?.is_some_and(&is_needed) {
+                    if unconfirmed.len() == limit {
+                        unconfirmed.pop_front();
+                    }
+                    unconfirmed.push_back(row.number);
+                }
+            }
+        }
+        for number in unconfirmed {
+            Waiting::put_again(transaction, number, *conversation)?;
+        }
+        Ok(())
+    }
 }
 
 /// Prepares the store for new keys of this device: what was encrypted and not confirmed is unsent
@@ -152,7 +219,7 @@ pub(crate) fn begin_anew(
         for sequence in frames {
             Target::settle(transaction, sequence)?;
         }
-        resend_all(transaction, &own)?;
+        resend_missing(transaction, &own)?;
         // Conversations of groups stay: unread texts are of such groups.
         for kind in [RECEIPT, DUE, FRAME, COMMIT, GROUPS] {
             remove_all(transaction, kind)?;

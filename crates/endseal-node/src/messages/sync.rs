@@ -23,7 +23,7 @@ use super::published::Published;
 use super::puts::{put_others, put_texts};
 use super::records::{self, ACKNOWLEDGED, DROPPED, Transaction};
 use super::report::SyncReport;
-use super::resend::{give_up_group, resend_all};
+use super::resend::{give_up_group, resend_all, resend_missing};
 use super::send_state::SendState;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
@@ -201,7 +201,7 @@ pub(super) async fn greet(
         engine.transaction(|transaction| {
             problem::note(transaction, ProblemClass::FORGOT, &membership.hub, sequence)?;
             problem::forget_old(transaction)?;
-            resend_all(transaction, person.identity().ed25519())?;
+            resend_missing(transaction, person.identity().ed25519())?;
             match membership_in(transaction)? {
                 Some(membership) => Membership { sequence, ..membership }.put(transaction),
                 None => Ok(()),

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum TextDelivery {
     /// The hub has not stored it yet, or not for all devices.
     Unsent,
-    /// The hub has stored it, and no device of the person has confirmed it.
+    /// The hub has stored it, and not all persons for whom it is have confirmed it.
     Undelivered,
-    /// At least one current device of the person has confirmed it.
+    /// At least one device of each person for whom it is has confirmed it.
     Delivered,
 }

@@ -52,10 +52,20 @@ impl Arrived {
     pub(super) fn of(
         transaction: &Transaction<'_, '_>,
         conversation: &Conversation,
+        writer: &PublicKey,
         series: &[u8; SERIES_LEN],
     ) -> Result<Option<Self>, EngineError> {
-        let value = transaction.record(ARRIVED, &series_name(conversation, series))?;
+        let value = transaction.record(ARRIVED, &Self::name(conversation, writer, series))?;
         value.map(|value| Self::read(&value).ok_or(EngineError::Damaged("arrived"))).transpose()
+    }
+
+    /// Name of the record: name of the conversation || series (8) || first bytes of the writer (16).
+    fn name(
+        conversation: &Conversation,
+        writer: &PublicKey,
+        series: &[u8; SERIES_LEN],
+    ) -> Vec<u8> {
+        [&series_name(conversation, series)[..], &writer.as_bytes()[..16]].concat()
     }
 
     fn read(value: &[u8]) -> Option<Self> {
@@ -90,12 +100,17 @@ impl Arrived {
     pub(super) fn add(&mut self, number: u64, plaintext: &[u8]) -> bool {
         let mut digest = [0; DIGEST_LEN];
         digest.copy_from_slice(&hash::digest(plaintext)[..DIGEST_LEN]);
+        let oldest = self.digests.first_key_value().map(|(oldest, _)| *oldest);
         let before = self.digests.insert(number, digest);
         if self.digests.len() > MAX_DIGESTS {
             self.digests.pop_first();
         }
-        let is_repeated =
-            self.runs.contains(number) && before.is_none_or(|before| before == digest);
+        let is_same = match before {
+            Some(before) => before == digest,
+            // The digests of the oldest texts were dropped.
+            None => oldest.is_some_and(|oldest| number < oldest),
+        };
+        let is_repeated = self.runs.contains(number) && is_same;
         self.runs.add(number, number, MAX_RUNS);
         !is_repeated
     }
@@ -104,9 +119,11 @@ impl Arrived {
         &self,
         transaction: &Transaction<'_, '_>,
         conversation: &Conversation,
+        writer: &PublicKey,
         series: &[u8; SERIES_LEN],
     ) -> Result<(), EngineError> {
-        transaction.put_record(ARRIVED, &series_name(conversation, series), &self.to_bytes())
+        let name = Self::name(conversation, writer, series);
+        transaction.put_record(ARRIVED, &name, &self.to_bytes())
     }
 
     /// Forgets the series of a conversation in which nothing arrived for longest, of more than
@@ -130,23 +147,41 @@ impl Arrived {
     }
 }
 
-/// Name of a receipt that is due: device (36) || series (8).
-type DueName = [u8; ADDRESS_LEN + SERIES_LEN];
-
-pub(super) fn due_name(device: &Address, series: &[u8; SERIES_LEN]) -> DueName {
-    let mut name = [0; ADDRESS_LEN + SERIES_LEN];
-    let (address, rest) = name.split_at_mut(ADDRESS_LEN);
-    address.copy_from_slice(&records::device_name(device));
-    rest.copy_from_slice(series);
-    name
+/// A receipt that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Due {
+    /// Device that wrote the texts, and gets the receipt.
+    pub(super) writer: Address,
+    pub(super) series: [u8; SERIES_LEN],
+    pub(super) conversation: Conversation,
 }
 
-/// Device that gets a receipt, and the series that it confirms.
-type OfSeries = (Address, [u8; SERIES_LEN]);
+impl Due {
+    /// Notes that a device gets a receipt for a series: name device (36) || series (8), value
+    /// conversation.
+    pub(super) fn put(&self, transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+        transaction.put_record(DUE, &self.name(), &self.conversation.name())
+    }
 
-fn read_due(name: &[u8]) -> Option<OfSeries> {
-    let (device, series) = name.split_last_chunk()?;
-    Some((records::device_in_name(device)?, *series))
+    fn name(&self) -> Vec<u8> {
+        [&records::device_name(&self.writer)[..], &self.series].concat()
+    }
+
+    fn read(name: &[u8], conversation: &[u8]) -> Option<Self> {
+        let (device, series) = name.split_last_chunk()?;
+        let conversation = Conversation::in_name(conversation)?;
+        Some(Self { writer: records::device_in_name(device)?, series: *series, conversation })
+    }
+
+    /// Encodes the record of a receipt in the outbox: name || conversation.
+    fn to_bytes(self) -> Vec<u8> {
+        [self.name(), self.conversation.name()].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (name, conversation) = bytes.split_at_checked(ADDRESS_LEN + SERIES_LEN)?;
+        Self::read(name, conversation)
+    }
 }
 
 /// Returns true if receipts are due.
@@ -159,8 +194,8 @@ pub(super) fn waits(engine: &mut Engine) -> Result<bool, EngineError> {
     Ok(is_due(engine)? || !engine.transaction(|it| receipts_that_wait(it))?.is_empty())
 }
 
-/// Encrypts the receipts that are due, each as a note for the device that wrote the texts. Only
-/// contacts and persons to whom this device has written receive them. The caller MUST have sent the
+/// Encrypts the receipts that are due, each as a note for the device that wrote the texts. Members of
+/// teams, contacts and persons to whom this device has written receive them. The caller MUST have sent the
 /// texts before: a receipt stays due while texts for the same device wait. An older receipt that
 /// still waits for the same device is dropped. Returns true if receipts wait.
 pub(super) fn encrypt_receipts(
@@ -171,7 +206,7 @@ pub(super) fn encrypt_receipts(
     if due.is_empty() {
         return engine.transaction(|transaction| has_others(transaction));
     }
-    let due = due.iter().map(|(name, _)| read_due(name));
+    let due = due.iter().map(|(name, conversation)| Due::read(name, conversation));
     let mut due: Vec<_> = due.collect::<Option<_>>().ok_or(EngineError::Damaged("due"))?;
     let contacts = files.contacts();
     let own = engine.address().identity;
@@ -180,31 +215,40 @@ pub(super) fn encrypt_receipts(
         Target::each(transaction, &mut |_, target| {
             busy.extend(target.group.filter(|_| target.is_text()));
         })?;
-        let (mut places, mut known) = (HashMap::new(), HashMap::new());
-        for (writer, _) in &due {
+        let mut places = HashMap::new();
+        for Due { writer, conversation, .. } in &due {
+            let of = (*writer, *conversation);
+            if places.contains_key(&of) {
+                continue;
+            }
             let person = &writer.identity;
-            if !known.contains_key(person) {
-                let is_known = BlockedPerson::of(transaction, person)?.is_none()
-                    && (contacts.name_of(person).is_some()
-                        || TextId::has_written_in(transaction, &Conversation::Person(*person))?);
-                known.insert(*person, is_known);
-            }
-            if known.get(person) == Some(&true) && !places.contains_key(writer) {
-                places.insert(*writer, Place::of(transaction, writer)?);
-            }
+            let is_known = match conversation {
+                // Members of a team know of each other.
+                Conversation::Group(_) => true,
+                Conversation::Person(_) => {
+                    contacts.name_of(person).is_some()
+                        || TextId::has_written_in(transaction, conversation)?
+                }
+            };
+            let confirms = is_known && BlockedPerson::of(transaction, person)?.is_none();
+            let place = match confirms {
+                true => Place::of(transaction, conversation, writer)?,
+                false => None,
+            };
+            places.insert(of, place);
         }
-        let place = |writer: &Address| places.get(writer).and_then(Option::as_ref);
-        due.retain(|(writer, _)| place(writer).is_none_or(|it| !busy.contains(&it.group)));
+        let place = |it: &Due| places.get(&(it.writer, it.conversation)).and_then(Option::as_ref);
+        due.retain(|it| place(it).is_none_or(|place| !busy.contains(&place.group)));
         for (number, of) in receipts_that_wait(transaction)? {
             if due.contains(&of) {
                 forget_receipt(transaction, number)?;
             }
         }
-        for (writer, series) in &due {
-            if let Some(place) = place(writer) {
-                place.encrypt(transaction, &own, writer, *series)?;
+        for it in &due {
+            if let Some(place) = place(it) {
+                place.encrypt(transaction, &own, it)?;
             }
-            transaction.remove_record(DUE, &due_name(writer, series))?;
+            transaction.remove_record(DUE, &it.name())?;
         }
         has_others(transaction)
     })
@@ -224,40 +268,38 @@ struct Place {
 }
 
 impl Place {
-    /// Finds a group of the conversation with a person in which a device of the person is a member.
-    /// `None` if there is none: no group is made for a receipt.
+    /// Finds a group of a conversation in which a device is a member. `None` if there is none: no
+    /// group is made for a receipt.
     fn of(
         transaction: &mut Transaction<'_, '_>,
+        conversation: &Conversation,
         device: &Address,
     ) -> Result<Option<Self>, EngineError> {
-        let groups = HubGroups::of(transaction, &Conversation::Person(device.identity))?;
-        for group in groups.groups {
+        let groups = HubGroups::of(transaction, conversation)?;
+        for group in groups.groups.iter().filter(|it| it.given_up == 0) {
             let members = transaction.group_peers(&group.id)?;
-            let member = members.into_iter().find(|(address, _)| address == device);
-            if let Some((_, peer)) = member.filter(|_| group.given_up == 0) {
+            if let Some((_, peer)) = members.into_iter().find(|(address, _)| address == device) {
                 return Ok(Some(Self { group: group.id, peer }));
             }
         }
         Ok(None)
     }
 
-    /// Encrypts the receipt for a series of a device.
+    /// Encrypts a receipt.
     fn encrypt(
         &self,
         transaction: &mut Transaction<'_, '_>,
         own: &PublicKey,
-        writer: &Address,
-        series: [u8; SERIES_LEN],
+        due: &Due,
     ) -> Result<(), EngineError> {
-        let conversation = Conversation::Person(writer.identity);
-        let arrived = Arrived::of(transaction, &conversation, &series)?;
+        let &Due { writer, series, conversation } = due;
+        let arrived = Arrived::of(transaction, &conversation, &writer.identity, &series)?;
         let Some(Arrived { runs, .. }) = arrived else { return Ok(()) };
         let receipt = TextReceipt { series, runs }.plaintext(own, &writer.identity);
         let Some(plaintext) = receipt else { return Ok(()) };
-        match transaction.send_note(&self.group, *writer, &plaintext, &mut OsRandom) {
+        match transaction.send_note(&self.group, writer, &plaintext, &mut OsRandom) {
             Ok(sequence) => {
-                let name = due_name(writer, &series);
-                transaction.put_record(RECEIPT, &sequence.to_be_bytes(), &name)?;
+                transaction.put_record(RECEIPT, &sequence.to_be_bytes(), &due.to_bytes())?;
                 Target::member(self.group, self.peer).put(transaction, sequence)
             }
             Err(GroupChangeError::Engine(error)) => Err(error),
@@ -268,9 +310,7 @@ impl Place {
 }
 
 /// Returns the receipts in the outbox, each with the device that gets it and the series.
-fn receipts_that_wait(
-    transaction: &Transaction<'_, '_>,
-) -> Result<Vec<(u64, OfSeries)>, EngineError> {
+fn receipts_that_wait(transaction: &Transaction<'_, '_>) -> Result<Vec<(u64, Due)>, EngineError> {
     let (mut after, mut found) = (Vec::new(), Vec::new());
     loop {
         let page = transaction.records_after(RECEIPT, &after, PAGE)?;
@@ -278,7 +318,7 @@ fn receipts_that_wait(
         after.clone_from(last);
         for (name, device) in &page {
             let number = records::number_in_name(name).ok_or(EngineError::Damaged("receipt"))?;
-            let of = read_due(device).ok_or(EngineError::Damaged("receipt"))?;
+            let of = Due::from_bytes(device).ok_or(EngineError::Damaged("receipt"))?;
             if Target::of(transaction, number)?.is_some() {
                 found.push((number, of));
             } else {
@@ -297,7 +337,9 @@ fn forget_receipt(transaction: &Transaction<'_, '_>, number: u64) -> Result<(), 
 /// Marks a receipt of the outbox as due again. The caller MUST remove it from the outbox.
 pub(super) fn make_due(transaction: &Transaction<'_, '_>, number: u64) -> Result<(), EngineError> {
     match transaction.record(RECEIPT, &number.to_be_bytes())? {
-        Some(device) => transaction.put_record(DUE, &device, &[]),
+        Some(value) => {
+            Due::from_bytes(&value).ok_or(EngineError::Damaged("receipt"))?.put(transaction)
+        }
         None => Ok(()),
     }
 }

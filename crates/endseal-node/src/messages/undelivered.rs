@@ -4,11 +4,13 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
+use endseal_session::group::Members;
 use endseal_session::{Engine, EngineError};
 
 use super::confirmation::confirmed;
 use super::conversation::Conversation;
-use super::history::{HistoryRow, history_page};
+use super::history::{Confirmed, HistoryRow, history_page};
+use super::hub_groups::HubGroups;
 use super::records::{self, SAID, SERIES, Transaction, UNSENT};
 use super::runs::Runs;
 use super::text_delivery::TextDelivery;
@@ -45,16 +47,17 @@ pub(crate) fn note_delivery(
         return Ok(());
     }
     let own = engine.address().identity;
-    // A device confirms no texts of its own person.
-    let is_own = *conversation == Conversation::Person(own);
-    engine.transaction(|transaction| {
-        let mut confirmations = Confirmations::of(own, conversation);
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        let receivers = receivers(transaction, conversation, &own)?;
+        let mut confirmations = Confirmations::of(own, conversation, &receivers);
         let mut waiting = None;
         for row in rows.iter_mut().filter(|row| row.is_sent) {
-            let is_confirmed = confirmations.has(transaction, row)?;
+            let confirmed = confirmations.count(transaction, row)?;
+            let of = receivers.len() as u64;
+            row.confirmed = confirmed.filter(|_| of > 0).map(|by| Confirmed { by, of });
             row.delivery = if is_unsent(transaction, row.number)? {
                 Some(TextDelivery::Unsent)
-            } else if is_confirmed == Some(true) {
+            } else if row.confirmed.is_some_and(|it| it.by == it.of) {
                 Some(TextDelivery::Delivered)
             } else {
                 // Read at most once, and only if a row needs it.
@@ -62,10 +65,9 @@ pub(crate) fn note_delivery(
                     Some(waiting) => waiting,
                     None => waiting.insert(rows_that_wait(transaction)?),
                 };
-                match is_confirmed {
+                match row.confirmed {
                     _ if waiting.contains(&row.number) => Some(TextDelivery::Unsent),
-                    Some(_) if !is_own => Some(TextDelivery::Undelivered),
-                    Some(_) => None,
+                    Some(_) => Some(TextDelivery::Undelivered),
                     None => None,
                 }
             };
@@ -74,27 +76,57 @@ pub(crate) fn note_delivery(
     })
 }
 
+/// Returns the other persons who confirm texts of a conversation: of a team those who have devices.
+/// None of the conversation with oneself, and of a team that has no group yet.
+pub(super) fn receivers(
+    transaction: &mut Transaction<'_, '_>,
+    conversation: &Conversation,
+    own: &PublicKey,
+) -> Result<Vec<PublicKey>, EngineError> {
+    match conversation {
+        Conversation::Person(person) if person == own => Ok(Vec::new()),
+        Conversation::Person(person) => Ok(vec![*person]),
+        Conversation::Group(_) => {
+            for group in HubGroups::of(transaction, conversation)?.groups {
+                let state = transaction.group(&group.id)?.and_then(|it| it.conversation);
+                if let Some(state) = state.filter(|_| group.given_up == 0)
+                    && let Members::Team(roster) = state.members()
+                {
+                    let members = roster.members().iter().map(|it| *it.identity().ed25519());
+                    let others = members.filter(|it| it != own && state.record_of(it).is_some());
+                    return Ok(others.collect());
+                }
+            }
+            Ok(Vec::new())
+        }
+    }
+}
+
 /// Confirmations of the texts of a conversation, each series read once.
 pub(super) struct Confirmations<'c> {
     own: PublicKey,
     conversation: &'c Conversation,
-    series: HashMap<[u8; SERIES_LEN], Option<Runs>>,
+    receivers: &'c [PublicKey],
+    series: HashMap<[u8; SERIES_LEN], Option<Vec<Runs>>>,
 }
 
 impl<'c> Confirmations<'c> {
-    /// `own` is this identity.
-    pub(super) fn of(own: PublicKey, conversation: &'c Conversation) -> Self {
-        Self { own, conversation, series: HashMap::new() }
+    /// `own` is this identity; `receivers` are those of [`receivers`].
+    pub(super) fn of(
+        own: PublicKey,
+        conversation: &'c Conversation,
+        receivers: &'c [PublicKey],
+    ) -> Self {
+        Self { own, conversation, receivers, series: HashMap::new() }
     }
 
-    /// Returns true if a device has confirmed the text of a row that was written here. `None` for a
-    /// text to a team, and for one without a number of this device.
-    pub(super) fn has(
+    /// Counts the persons who have confirmed the text of a row that was written here. `None` for a
+    /// text without a number of this device.
+    pub(super) fn count(
         &mut self,
         transaction: &Transaction<'_, '_>,
         row: &HistoryRow,
-    ) -> Result<Option<bool>, EngineError> {
-        let Conversation::Person(person) = self.conversation else { return Ok(None) };
+    ) -> Result<Option<u64>, EngineError> {
         let text = row.text(&self.own, self.conversation);
         let Some(TextId { series, number }) = text.and_then(|it| TextId::read(it.id())) else {
             return Ok(None);
@@ -103,12 +135,13 @@ impl<'c> Confirmations<'c> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let last = TextId::last_in_series(transaction, self.conversation, &series)?;
-                let is_own = last.is_some();
-                let runs = is_own.then(|| confirmed(transaction, person, &series)).transpose()?;
-                new.insert(runs)
+                let of = |by| confirmed(transaction, self.conversation, &series, by);
+                let runs = last.map(|_| self.receivers.iter().map(of).collect());
+                new.insert(runs.transpose()?)
             }
         };
-        Ok(runs.as_ref().map(|runs| runs.contains(number)))
+        let count = |runs: &Vec<Runs>| runs.iter().filter(|it| it.contains(number)).count() as u64;
+        Ok(runs.as_ref().map(count))
     }
 }
 
@@ -137,38 +170,52 @@ pub(super) fn count(
     own: &PublicKey,
 ) -> Result<u64, EngineError> {
     let mut count = 0_u64;
-    each_series(transaction, own, &mut |person, series, last| {
-        let confirmed = confirmed(transaction, &person, &series)?.count();
+    each_series(transaction, &mut |of, series, last| {
+        let Conversation::Person(person) = of else { return Ok(()) };
+        if person == *own {
+            return Ok(());
+        }
+        let confirmed = confirmed(transaction, &of, &series, &person)?.count();
         count = count.saturating_add(last.saturating_sub(confirmed));
         Ok(())
     })?;
     Ok(count.saturating_sub(unsent_to_others(transaction, own)?))
 }
 
-/// Returns persons who have not confirmed all texts to them, at most `limit`. Their devices may
-/// have changed without a text that was sent to them since.
+/// Returns persons who have not confirmed all texts to them and to their teams, at most `limit`.
+/// Their devices may have changed without a text that was sent to them since.
 pub(super) fn persons(
-    transaction: &Transaction<'_, '_>,
+    transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
     limit: usize,
 ) -> Result<Vec<PublicKey>, EngineError> {
-    let mut persons = HashSet::new();
-    each_series(transaction, own, &mut |person, series, last| {
-        if persons.len() < limit && confirmed(transaction, &person, &series)?.count() < last {
-            persons.insert(person);
-        }
+    let mut all = HashMap::<_, Vec<_>>::new();
+    each_series(transaction, &mut |of, series, last| {
+        all.entry(of).or_default().push((series, last));
         Ok(())
     })?;
+    let mut persons = HashSet::new();
+    for (conversation, every) in all {
+        for receiver in receivers(transaction, &conversation, own)? {
+            for (series, last) in &every {
+                if persons.len() == limit {
+                    return Ok(persons.into_iter().collect());
+                }
+                if confirmed(transaction, &conversation, series, &receiver)?.count() < *last {
+                    persons.insert(receiver);
+                }
+            }
+        }
+    }
     Ok(persons.into_iter().collect())
 }
 
-/// A series of texts to a person: person, series, and the last number that was given in it.
-type OfSeries<'w> = dyn FnMut(PublicKey, [u8; SERIES_LEN], u64) -> Result<(), EngineError> + 'w;
+/// A series of texts: conversation, series, and the last number that was given in it.
+type OfSeries<'w> = dyn FnMut(Conversation, [u8; SERIES_LEN], u64) -> Result<(), EngineError> + 'w;
 
-/// Calls `work` with each series to each other person, present and past. `own` is this identity.
+/// Calls `work` with each series of each conversation, present and past.
 pub(super) fn each_series(
     transaction: &Transaction<'_, '_>,
-    own: &PublicKey,
     work: &mut OfSeries<'_>,
 ) -> Result<(), EngineError> {
     let mut after = Vec::new();
@@ -178,11 +225,7 @@ pub(super) fn each_series(
         after.clone_from(name);
         for (name, value) in &page {
             let last = TextId::in_record(value)?;
-            if let Conversation::Person(person) = conversation(name)?
-                && person != *own
-            {
-                work(person, last.series, last.number)?;
-            }
+            work(conversation(name)?, last.series, last.number)?;
         }
     }
     after.clear();
@@ -193,11 +236,7 @@ pub(super) fn each_series(
         for (name, value) in &page {
             let (name, series) = name.split_last_chunk().ok_or(EngineError::Damaged("series"))?;
             let last = records::number(value).ok_or(EngineError::Damaged("series"))?;
-            if let Conversation::Person(person) = conversation(name)?
-                && person != *own
-            {
-                work(person, *series, last)?;
-            }
+            work(conversation(name)?, *series, last)?;
         }
     }
 }

@@ -15,7 +15,7 @@ use super::known_persons::KnownPersons;
 use super::node_files::NodeFiles;
 use super::payload::HubGroupId;
 use super::problem::{self, ProblemClass};
-use super::records::{self, Transaction};
+use super::records::Transaction;
 use super::resend::{give_up_group, resend_last};
 use super::shared_engine::SharedEngine;
 
@@ -24,6 +24,9 @@ const MAX_ASKED: usize = 64;
 /// Groups that may be given up in a conversation within seven days without a text of the user: a
 /// hub that withholds commits causes no more.
 const MAX_GIVEN_UP: usize = 4;
+/// Groups that may be given up in a conversation within seven days because a member says that
+/// another one replaces them, if none is there that takes their place.
+const MAX_BY_NOTICE: usize = 4;
 
 /// A message that was not opened.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,6 +61,8 @@ pub(super) async fn note_unopened(
     let found = directory::find_devices(hub, engine, &unknown).await;
     let own = engine.address().identity;
     let known = KnownPersons::new(files.home());
+    let rosters = files.all_rosters();
+    let is_member = |it: &PublicKey| rosters.iter().any(|roster| roster.member_of_key(it).is_some());
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         for Unopened { peer, group, failure } in &unopened {
             let conversation = conversation_of_group(transaction, group)?;
@@ -78,13 +83,19 @@ pub(super) async fn note_unopened(
                 (Failure::NoGroup, None) => {
                     if let Some(device) = device_of(transaction, peer)?
                         && device.identity != own
-                        && known.has(transaction, &device.identity)?
+                        && (is_member(&device.identity)
+                            || known.has(transaction, &device.identity)?)
                     {
-                        replace_unknown(transaction, device.identity, group)?;
+                        let with = Conversation::Person(device.identity);
+                        announce_again(transaction, &with, group)?;
                     }
                     drop_parked(transaction, group)?;
                 }
-                (Failure::NoGroup, Some(_)) => drop_parked(transaction, group)?,
+                // The sender has not learned that it was given up here.
+                (Failure::NoGroup, Some(conversation)) => {
+                    announce_again(transaction, &conversation, group)?;
+                    drop_parked(transaction, group)?;
+                }
                 _ => {}
             }
         }
@@ -123,28 +134,52 @@ pub(super) fn give_up_unfollowed(engine: &mut Engine) -> Result<(), EngineError>
     })
 }
 
+/// Returns true if a group may be given up because this device cannot follow it.
 pub(super) fn may_give_up(groups: &HubGroups) -> bool {
-    groups.groups.iter().filter(|it| it.given_up > 0).count() < MAX_GIVEN_UP
+    let given_up = groups.groups.iter().filter(|it| it.given_up > 0 && !it.by_notice);
+    given_up.count() < MAX_GIVEN_UP
 }
 
-/// Notes a group of which this device got no welcome, from a person whom it knows: the next group
-/// with this person replaces it, and the person sends again what was not confirmed.
-fn replace_unknown(
+/// Gives a group up because a member says in `by` that it was replaced.
+pub(super) fn give_up_by_notice(
     transaction: &mut Transaction<'_, '_>,
-    person: PublicKey,
-    group: &HubGroupId,
+    own: &PublicKey,
+    conversation: &Conversation,
+    (by, replaced): (&HubGroupId, &HubGroupId),
 ) -> Result<(), EngineError> {
-    let mut groups = HubGroups::of(transaction, &Conversation::Person(person))?;
-    if may_give_up(&groups) {
-        let given_up = records::now();
-        groups.add(transaction, HubGroup { given_up, ..HubGroup::new(*group, given_up) })?;
-        // A group that is there does not announce it.
-        if let Some(sending) = groups.groups.iter_mut().find(|it| it.given_up == 0) {
-            sending.announces = *group;
-            groups.put(transaction)?;
-        }
+    let mut groups = HubGroups::of(transaction, conversation)?;
+    let takes_its_place = groups.groups.iter().any(|it| it.id == *by && it.given_up == 0);
+    let by_notice = groups.groups.iter().filter(|it| it.by_notice).count();
+    let Some(group) = groups.group_mut(replaced).filter(|it| it.given_up == 0) else {
+        return Ok(());
+    };
+    if takes_its_place || by_notice < MAX_BY_NOTICE {
+        group.by_notice = true;
+        groups.put(transaction)?;
+        give_up_group(transaction, own, conversation, replaced)?;
     }
     Ok(())
+}
+
+/// Makes the members of the sending group learn that it replaces a group in which one of them still
+/// writes. If there is no sending group, the next one says so. The members send again what was not
+/// confirmed.
+pub(super) fn announce_again(
+    transaction: &Transaction<'_, '_>,
+    conversation: &Conversation,
+    group: &HubGroupId,
+) -> Result<(), EngineError> {
+    let mut groups = HubGroups::of(transaction, conversation)?;
+    let may_give_up = may_give_up(&groups);
+    match groups.groups.iter_mut().find(|it| it.given_up == 0) {
+        Some(sending) if sending.id == *group || sending.announced().is_some() => Ok(()),
+        Some(sending) => {
+            sending.announces = *group;
+            groups.put(transaction)
+        }
+        None if may_give_up => groups.add_unknown(transaction, group),
+        None => Ok(()),
+    }
 }
 
 fn drop_parked(

@@ -1,6 +1,5 @@
 //! Cancellation of texts that have not left this device (docs/spec/node.md, "Taking back").
 
-use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{Engine, EngineError};
 
 use super::confirmation;
@@ -76,9 +75,7 @@ pub(super) fn forget_sent(
     number: u64,
 ) -> Result<(), EngineError> {
     let row = HistoryRow::of(transaction, to, number)?;
-    if let Conversation::Person(person) = to {
-        settle_id(transaction, person, &row)?;
-    }
+    settle_id(transaction, to, &row)?;
     transaction.remove_record(UNSENT, &number.to_be_bytes())?;
     transaction.remove_record(HISTORY, &HistoryRow::name(to, number))?;
     Ok(())
@@ -86,13 +83,12 @@ pub(super) fn forget_sent(
 
 fn settle_id(
     transaction: &Transaction<'_, '_>,
-    person: &PublicKey,
+    to: &Conversation,
     row: &HistoryRow,
 ) -> Result<(), EngineError> {
-    let own = row.writer.identity;
-    let text = row.text(&own, &Conversation::Person(*person));
-    match text.map(|text| *text.id()) {
-        Some(id) => confirmation::settle(transaction, person, &id),
+    let Conversation::Person(by) = to else { return Ok(()) };
+    match row.text(&row.writer.identity, to).map(|text| *text.id()) {
+        Some(id) => confirmation::settle(transaction, to, by, &id),
         None => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ use endseal_session::{EngineError, SendError};
 
 use super::approach::Sender;
 use super::conversation::Conversation;
+use super::device_change;
 use super::directory;
 use super::error::SyncError;
 use super::history::HistoryRow;
@@ -21,6 +22,9 @@ use super::report::{Skipped, SkippedReason, SyncReport};
 use super::undelivered::is_unsent;
 use super::waiting::Waiting;
 use crate::frame_target::Target;
+
+/// Limit on attempts to encrypt texts while records of persons change.
+const ATTEMPTS: usize = 8;
 
 impl Sender<'_, '_> {
     /// Changes the groups that must change, and encrypts all texts that can be sent, in the order
@@ -45,11 +49,11 @@ impl Sender<'_, '_> {
                 reached.insert(conversation, Some(group));
             }
         }
-        let mut after = 0;
+        let (mut after, mut attempts) = (0, 0);
         loop {
+            let change = self.engine.with(device_change::last_number)?;
             let page = self.engine.transaction(|it| Waiting::page(it, after))?;
             let Some((last, _)) = page.last() else { return Ok(()) };
-            after = *last;
             for (_, Waiting { to, .. }) in &page {
                 if let Some(SyncReport { skipped, mailbox_full, .. }) = changed.remove(to)
                     && reached.contains_key(to)
@@ -67,6 +71,10 @@ impl Sender<'_, '_> {
             let (mut announced, mut left_out) = (HashSet::new(), HashSet::new());
             let sent = self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
                 let mut sent = 0;
+                if device_change::is_any_after(transaction, change)? {
+                    // A person has other devices than the groups that were reached.
+                    return Ok(None);
+                }
                 for (number, Waiting { to, .. }) in &page {
                     if known.is_alone && *to == Conversation::Person(own) {
                         // No other device of this person gets it.
@@ -99,8 +107,18 @@ impl Sender<'_, '_> {
                         }
                     }
                 }
-                Ok::<_, EngineError>(sent)
+                Ok::<_, EngineError>(Some(sent))
             })?;
+            let Some(sent) = sent else {
+                attempts += 1;
+                if attempts == ATTEMPTS {
+                    // The texts wait for the next visit.
+                    return Ok(());
+                }
+                reached.clear();
+                continue;
+            };
+            after = *last;
             report.encrypted += sent;
             report.skipped.extend(left_out.into_iter().map(|to| Skipped {
                 to,

@@ -10,7 +10,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_session::group::{Members, MembershipState};
 use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
 
-use super::arrivals::deliver_again;
+use super::arrivals::{deliver_again, drop_messages};
 use super::conversation::Conversation;
 use super::directory;
 use super::error::SyncError;
@@ -21,7 +21,7 @@ use super::known_persons::KnownPersons;
 use super::node_files::{NodeFiles, RosterResult};
 use super::payload::HubGroupId;
 use super::problem::{self, ProblemClass};
-use super::records::{self, JOINED, Transaction};
+use super::records::{self, GROUP, JOINED, Transaction};
 use super::report::SyncReport;
 use super::shared_engine::SharedEngine;
 
@@ -124,15 +124,20 @@ fn note_joined(
     let Some(conversation) = conversation_of_group(transaction, id)? else {
         return Joined { by_last_resort, has_passed: false, peer, position }.put(transaction, id);
     };
-    // A known group was replaced by one of a later epoch, with the same persons.
     let mut groups = HubGroups::of(transaction, &conversation)?;
-    if let Some(group) = groups.group_mut(id)
-        && by_last_resort
-    {
-        group.renewed = 0;
-        groups.put(transaction)?;
+    match groups.group_mut(id) {
+        // A known group was replaced by one of a later epoch, with the same persons.
+        Some(group) if by_last_resort => {
+            group.renewed = 0;
+            groups.put(transaction)
+        }
+        Some(_) => Ok(()),
+        // It was forgotten since: what it is now is compared.
+        None => {
+            transaction.remove_record(GROUP, id)?;
+            Joined { by_last_resort, has_passed: true, peer, position }.put(transaction, id)
+        }
     }
-    Ok(())
 }
 
 /// Compares the persons of the groups that were joined with what is known of them. A group that
@@ -154,6 +159,7 @@ pub(super) async fn compare_joined(
                 engine.transaction(|transaction: &mut Transaction<'_, '_>| {
                     transaction.forget_group(&id)?;
                     transaction.drop_parked(&ConversationId::Group(id.to_vec()))?;
+                    drop_messages(transaction, &id)?;
                     transaction.remove_record(JOINED, &id)?;
                     problem::note(transaction, class, &joined.peer, joined.position)?;
                     problem::forget_old(transaction)
@@ -163,12 +169,15 @@ pub(super) async fn compare_joined(
     }
 }
 
-/// Notes that messages of groups that were not compared yet have been passed over.
-pub(super) fn note_passed(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
-    for (id, joined) in Joined::page(transaction)? {
-        Joined { has_passed: true, ..joined }.put(transaction, &id)?;
-    }
-    Ok(())
+/// Notes that a message of a group was passed over, if the group was not compared yet.
+pub(super) fn note_passed(
+    transaction: &Transaction<'_, '_>,
+    id: &ConversationId,
+) -> Result<(), EngineError> {
+    let ConversationId::Group(id) = id else { return Ok(()) };
+    let Some(value) = transaction.record(JOINED, id)? else { return Ok(()) };
+    let joined = Joined::read(&value).ok_or(EngineError::Damaged("joined group"))?;
+    Joined { has_passed: true, ..joined }.put(transaction, id)
 }
 
 /// Compares the persons of a group with what is known of them. Returns the class of a problem if
@@ -224,14 +233,40 @@ async fn compare(
         }
         let renewed = if joined.by_last_resort { 0 } else { records::now() };
         let mut groups = HubGroups::of(transaction, &conversation)?;
-        groups.documents = documents_of(&state, &own);
-        groups.add(transaction, HubGroup::new(*id, renewed))?;
+        let was_late = is_late(transaction, files, &state, &persons)?;
+        groups.add(transaction, HubGroup { was_late, ..HubGroup::new(*id, renewed) })?;
+        if groups.first() == Some(*id) {
+            groups.documents = documents_of(&state, &own);
+            groups.put(transaction)?;
+        }
         transaction.remove_record(JOINED, id)?;
         if joined.has_passed {
             deliver_again(transaction, id)?;
         }
         Ok(None)
     })?)
+}
+
+/// Returns true if a state has an older record of a person, or an older roster, than this device.
+fn is_late(
+    transaction: &Transaction<'_, '_>,
+    files: &NodeFiles<'_>,
+    state: &MembershipState,
+    persons: &[PublicKey],
+) -> Result<bool, EngineError> {
+    if let Members::Team(roster) = state.members()
+        && files.roster(roster.id()).is_some_and(|newest| newest.epoch() > roster.epoch())
+    {
+        return Ok(true);
+    }
+    for person in persons {
+        let stated = state.record_of(person).map_or(0, |(epoch, _)| epoch);
+        let known = directory::known_in(transaction, person)?;
+        if known.is_some_and(|known| known.epoch() > stated) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the documents of this person that a state has.
@@ -275,11 +310,17 @@ fn is_refused(
             RosterResult::Kept => Ok(None),
             RosterResult::Refused => Ok(Some(ProblemClass::GROUP)),
             RosterResult::UnknownOwner => {
-                if HiddenTeam::of(transaction, roster.id())?.is_none() {
-                    if !HiddenTeam::has_room(transaction)? {
-                        return Ok(Some(ProblemClass::GROUP));
+                let roster = (**roster).clone();
+                match HiddenTeam::of(transaction, roster.id())? {
+                    Some(HiddenTeam { roster: known, .. })
+                        if known == roster || known.supersedes(&roster).is_ok() => {}
+                    Some(team) if roster.supersedes(&team.roster).is_ok() => {
+                        HiddenTeam { roster, ..team }.put(transaction)?;
                     }
-                    HiddenTeam { texts: 0, roster: (**roster).clone() }.put(transaction)?;
+                    None if HiddenTeam::has_room(transaction)? => {
+                        HiddenTeam { texts: 0, roster }.put(transaction)?;
+                    }
+                    _ => return Ok(Some(ProblemClass::GROUP)),
                 }
                 Ok(None)
             }

@@ -194,20 +194,32 @@ async fn an_outsider_learns_nothing_of_what_arrived() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn texts_to_teams_are_not_confirmed() {
+async fn a_text_to_a_team_is_delivered_when_each_member_has_confirmed_it() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
-    know(&bob, &alice);
-    let id = *group(&mut [&mut alice, &mut bob], &[]).id();
+    let mut carol = world.member("carol").await;
+    let absent = world.person("absent");
+    let id = *group(&mut [&mut alice, &mut bob, &mut carol], &[&absent]).id();
     write(&mut alice, &id, "to all");
     let with = Conversation::Group(id);
-    let delivery =
-        |person: &mut Person| history(&mut person.engine, &with, 0, 9).unwrap()[0].delivery;
-    assert_eq!(delivery(&mut alice), Some(Unsent));
+    let delivery = |person: &mut Person| {
+        let row = &history(&mut person.engine, &with, 0, 9).unwrap()[0];
+        (row.delivery, row.confirmed.map(|it| (it.by, it.of)))
+    };
+    assert_eq!(delivery(&mut alice).0, Some(Unsent));
     alice.sync(&world).await;
-    let report = bob.sync(&world).await;
-    assert_eq!((report.received, report.receipts), (1, 0));
-    assert_eq!((delivery(&mut alice), undelivered(&mut alice)), (None, 0));
+    // A member who has not joined confirms nothing, and is not counted.
+    assert_eq!(delivery(&mut alice), (Some(Undelivered), Some((0, 2))));
+    for (person, expected) in [
+        (&mut bob, (Some(Undelivered), Some((1, 2)))),
+        (&mut carol, (Some(Delivered), Some((2, 2)))),
+    ] {
+        let report = person.sync(&world).await;
+        assert_eq!((report.received, report.receipts), (1, 1), "{report:?}");
+        assert_eq!(alice.sync(&world).await.receipts, 1);
+        assert_eq!(delivery(&mut alice), expected);
+    }
+    assert_eq!(undelivered(&mut alice), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
