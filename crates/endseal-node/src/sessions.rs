@@ -10,7 +10,6 @@ mod send;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 
-use endseal_crypto::ed25519;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, Random as _};
@@ -114,15 +113,6 @@ impl Home {
         Store::restore(backup, &self.store_path(), Unlock::OuterKey(&key))
             .map_err(|error| SessionsError::Restore { backup: backup.to_owned(), error })
     }
-}
-
-/// Returns true if the users compared the safety number of this identity, on any of its devices.
-#[must_use]
-pub fn is_verified(
-    known: &[endseal_session::Correspondent],
-    identity: &ed25519::PublicKey,
-) -> bool {
-    known.iter().any(|it| it.verified && it.address.identity == *identity)
 }
 
 /// Checks that the certificate names this device. The key of the store already fits, but the

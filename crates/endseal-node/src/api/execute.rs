@@ -212,6 +212,7 @@ fn history(
     let rows = found.iter().map(|row| TextRow {
         is_sent: row.is_sent,
         delivery: row.delivery,
+        confirmed: row.confirmed,
         ..TextRow::new(row.number, *with, row.writer, row.text(&own, with))
     });
     Ok(Page { rows: rows.collect(), next })
@@ -234,6 +235,7 @@ impl TextRow {
             time: text.map(|it| it.time),
             text: text.map(|it| SecretText::new(it.text.to_owned())),
             delivery: None,
+            confirmed: None,
         }
     }
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, Id, Request, SecretText};
 use crate::messages::{
-    Conversation, DeviceChange, Devices, PersonRules, Problem, Status, SyncReport, TextDelivery,
-    conversation_text,
+    Confirmed, Conversation, DeviceChange, Devices, PersonRules, Problem, Status, SyncReport,
+    TextDelivery, conversation_text,
 };
 use crate::wire_text;
 
@@ -144,8 +144,10 @@ pub struct TextRow {
     /// True if the text is unread and its author is muted.
     pub is_muted: bool,
     /// Delivery of a text that was written here. `None` if it is not known: for texts that arrived,
-    /// and for texts to groups.
+    /// and for notes to oneself.
     pub delivery: Option<TextDelivery>,
+    /// Number of the persons who have confirmed a text that was written here.
+    pub confirmed: Option<Confirmed>,
 }
 
 impl<T> Page<T> {

@@ -2,6 +2,7 @@
 //! (docs/spec/node.md, "Groups of a conversation").
 
 use core::time::Duration;
+use std::collections::HashSet;
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, Random as _};
@@ -19,10 +20,11 @@ use super::participants::Participants;
 use super::payload::HubGroupId;
 use super::pending_commit::{Decision, PendingCommit, put_commit};
 use super::records::{self, Transaction};
-use super::resend::give_up_group;
+use super::resend::{give_up_group, resend_in};
 use super::report::{Skipped, SkippedReason, SyncReport};
 use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
+use super::undelivered::receivers;
 use super::unfollowed::may_give_up;
 use crate::frame_target::Target;
 
@@ -137,7 +139,8 @@ impl Sender<'_, '_> {
                 }
             };
             match put_commit(hub, engine, state, number).await? {
-                Decision::Accepted | Decision::Members => {}
+                Decision::Accepted => self.send_to_added(conversation, &added)?,
+                Decision::Members => {}
                 Decision::Gone(peers) => gone.extend(peers),
                 Decision::Refused => {
                     // The hub has other members, and not all of them can be brought back.
@@ -195,6 +198,25 @@ impl Sender<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Marks the texts that the persons of added devices have not confirmed as unsent: they were
+    /// encrypted without these devices.
+    fn send_to_added(
+        &self,
+        conversation: &Conversation,
+        added: &[Added],
+    ) -> Result<(), EngineError> {
+        let own = &self.own.identity;
+        let persons: HashSet<_> =
+            added.iter().map(|it| it.certificate.address().identity).filter(|it| it != own).collect();
+        self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            let receivers = receivers(transaction, conversation, own)?;
+            for person in persons.iter().filter(|it| receivers.contains(it)) {
+                resend_in(transaction, own, conversation, person)?;
+            }
+            Ok(())
+        })
     }
 
     /// Gives a group up, so that another one is made. Returns false if too many were given up.

@@ -140,20 +140,21 @@ pub(super) fn settle(
     release_known(transaction, &known)?;
     for team in show_known(transaction, files, own)? {
         for group in HubGroups::of(transaction, &Conversation::Group(team))?.groups {
-            deliver_again(transaction, &group.id)?;
+            deliver_again(transaction, &group.id, 0)?;
         }
     }
     note(transaction, own, files, &known)
 }
 
-/// Gives the messages of a group that are in the inbox numbers above all others, so that they are
-/// processed again: they were passed over before.
+/// Gives the messages of a group with numbers above `after` that are in the inbox numbers above all
+/// others, so that they are processed again: they were passed over before.
 pub(super) fn deliver_again(
     transaction: &mut Transaction<'_, '_>,
     group: &HubGroupId,
+    mut after: u64,
 ) -> Result<(), EngineError> {
     let id = ConversationId::Group(group.to_vec());
-    let (end, mut after) = (noted(transaction)?, 0);
+    let end = noted(transaction)?;
     while after < end {
         let page = transaction.inbox(after, PAGE)?;
         let Some(last) = page.last() else { break };
@@ -174,12 +175,13 @@ pub(super) fn deliver_again(
     Ok(())
 }
 
-/// Drops the messages of a group that is not taken for one of a conversation.
+/// Drops the messages with numbers above `after` of a group that is not taken for one of a
+/// conversation.
 pub(super) fn drop_messages(
     transaction: &mut Transaction<'_, '_>,
     group: &HubGroupId,
+    mut after: u64,
 ) -> Result<(), EngineError> {
-    let mut after = 0;
     loop {
         let page = transaction.inbox(after, PAGE)?;
         let Some(last) = page.last() else { return Ok(()) };

@@ -92,13 +92,16 @@ impl Participants {
         let found = directory::find_many(hub, engine, &identities).await?;
         let mut missing = Vec::new();
         for (identity, found) in identities.into_iter().zip(found) {
-            state.note_asked(&identity);
             match found {
                 Found::Person(record, devices) => {
+                    state.note_asked(&identity, devices.clone());
                     self.records.insert(identity, record);
                     self.devices.insert(identity, devices);
                 }
-                other => missing.push((identity, other)),
+                other => {
+                    state.note_asked(&identity, Vec::new());
+                    missing.push((identity, other));
+                }
             }
         }
         Ok(missing)
@@ -117,9 +120,13 @@ impl Participants {
         let mut unknown = Vec::new();
         for device in devices {
             let person = device.identity;
-            let is_due = asks_again || state.is_due(&person);
-            if is_due && !self.devices.contains_key(&person) && !unknown.contains(&person) {
+            if self.devices.contains_key(&person) || unknown.contains(&person) {
+                continue;
+            }
+            if asks_again || state.is_due(&person) {
                 unknown.push(person);
+            } else {
+                self.devices.insert(person, state.devices(&person));
             }
         }
         self.ask(hub, engine, state, unknown).await?;

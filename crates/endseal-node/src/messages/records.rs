@@ -79,6 +79,8 @@ pub(super) const COMMIT: u16 = 34;
 pub(super) const JOINED: u16 = 37;
 /// Rosters of teams whose owners are no contacts: [`HiddenTeam`](super::hidden_team), by team.
 pub(super) const HIDDEN_TEAM: u16 = 35;
+/// Kind of the records of the members of a team who confirm texts.
+pub(super) const MEMBERS: u16 = 38;
 /// Persons whose safety number was compared: empty records, by identity.
 pub(super) const VERIFIED: u16 = 36;
 /// Addresses of devices by their peer ids.

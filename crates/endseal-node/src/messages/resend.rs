@@ -99,10 +99,20 @@ pub(super) fn resend_to(
         }
     }
     for conversation in concerned {
-        let of = Of { own, conversation: &conversation, receivers: &[*person] };
-        of.resend(transaction, &HashSet::new(), most(&conversation), |by| by == 0)?;
+        resend_in(transaction, own, &conversation, person)?;
     }
     Ok(())
+}
+
+/// Marks the texts of a conversation that a person has not confirmed as unsent.
+pub(super) fn resend_in(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+    conversation: &Conversation,
+    person: &PublicKey,
+) -> Result<(), EngineError> {
+    let of = Of { own, conversation, receivers: &[*person] };
+    of.resend(transaction, &HashSet::new(), most(conversation), |by| by == 0)
 }
 
 /// Marks the texts that no one has confirmed as unsent: the hub deleted frames of this device. A

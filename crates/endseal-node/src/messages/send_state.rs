@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::device::Certificate;
 use endseal_session::EngineError;
 use tokio::time::Instant;
 
@@ -34,7 +35,8 @@ struct Behind {
 #[derive(Default)]
 pub(super) struct SendState {
     behind: RefCell<HashMap<HubGroupId, Behind>>,
-    asked: RefCell<HashMap<PublicKey, Instant>>,
+    /// Persons about whom the hub was asked, with their devices there.
+    asked: RefCell<HashMap<PublicKey, (Instant, Vec<Certificate>)>>,
     tried: RefCell<HashMap<Conversation, Instant>>,
     /// Members that the hub named after it refused a frame because it has others.
     at_hub: RefCell<HashMap<HubGroupId, Vec<PeerId>>>,
@@ -96,11 +98,16 @@ impl SendState {
     /// Returns true if the hub is to be asked for a member of a team now.
     pub(super) fn is_due(&self, person: &PublicKey) -> bool {
         let asked = self.asked.borrow();
-        asked.get(person).is_none_or(|asked| asked.elapsed() > ASKED)
+        asked.get(person).is_none_or(|(asked, _)| asked.elapsed() > ASKED)
     }
 
-    pub(super) fn note_asked(&self, person: &PublicKey) {
-        self.asked.borrow_mut().insert(*person, Instant::now());
+    pub(super) fn note_asked(&self, person: &PublicKey, devices: Vec<Certificate>) {
+        self.asked.borrow_mut().insert(*person, (Instant::now(), devices));
+    }
+
+    /// Returns the devices of a person that were at the hub when it was asked.
+    pub(super) fn devices(&self, person: &PublicKey) -> Vec<Certificate> {
+        self.asked.borrow().get(person).map_or(Vec::new(), |(_, devices)| devices.clone())
     }
 
     /// Makes the hub be asked again for all persons: one of their devices does not exist any more.

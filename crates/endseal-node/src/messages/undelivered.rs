@@ -7,11 +7,11 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_session::group::Members;
 use endseal_session::{Engine, EngineError};
 
-use super::confirmation::confirmed;
+use super::confirmation::{self, confirmed};
 use super::conversation::Conversation;
-use super::history::{Confirmed, HistoryRow, history_page};
+use super::history::{Confirmed, HistoryRow, history_page, page_in};
 use super::hub_groups::HubGroups;
-use super::records::{self, SAID, SERIES, Transaction, UNSENT};
+use super::records::{self, MEMBERS, SAID, SERIES, Transaction, UNSENT};
 use super::runs::Runs;
 use super::text_delivery::TextDelivery;
 use super::text_id::{SERIES_LEN, TextId};
@@ -94,12 +94,51 @@ pub(super) fn receivers(
                 {
                     let members = roster.members().iter().map(|it| *it.identity().ed25519());
                     let others = members.filter(|it| it != own && state.record_of(it).is_some());
-                    return Ok(others.collect());
+                    let others: Vec<_> = others.collect();
+                    settle_for_new(transaction, conversation, own, &others)?;
+                    return Ok(others);
                 }
             }
             Ok(Vec::new())
         }
     }
+}
+
+/// Counts the texts that were sent to a team as confirmed by those who have become members since:
+/// they do not get them. `members` are those who confirm texts now.
+fn settle_for_new(
+    transaction: &Transaction<'_, '_>,
+    conversation: &Conversation,
+    own: &PublicKey,
+    members: &[PublicKey],
+) -> Result<(), EngineError> {
+    let name = conversation.name();
+    let mut value: Vec<_> = members.iter().map(|it| *it.as_bytes()).collect();
+    value.sort_unstable();
+    let known = transaction.record(MEMBERS, &name)?;
+    if known.as_deref().map(Vec::as_slice) == Some(value.as_flattened()) {
+        return Ok(());
+    }
+    if let Some(known) = known {
+        let (known, _) = known.as_chunks::<{ PublicKey::LEN }>();
+        let is_new = |it: &&PublicKey| known.binary_search(it.as_bytes()).is_err();
+        let new: Vec<_> = members.iter().filter(is_new).collect();
+        let (waiting, mut after) = (rows_that_wait(transaction)?, 0);
+        while !new.is_empty() {
+            let page = page_in(transaction, conversation, after, PAGE)?;
+            let Some(last) = page.last() else { break };
+            after = last.number;
+            for row in page.iter().filter(|row| row.is_sent && !waiting.contains(&row.number)) {
+                let text = row.text(own, conversation).map(|text| *text.id());
+                if let (Some(id), false) = (text, is_unsent(transaction, row.number)?) {
+                    for person in &new {
+                        confirmation::settle(transaction, conversation, person, &id)?;
+                    }
+                }
+            }
+        }
+    }
+    transaction.put_record(MEMBERS, &name, value.as_flattened())
 }
 
 /// Confirmations of the texts of a conversation, each series read once.

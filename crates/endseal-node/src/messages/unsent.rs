@@ -19,7 +19,7 @@ use super::payload::HubGroupId;
 use super::records::{Transaction, UNSENT};
 use super::replacement;
 use super::report::{Skipped, SkippedReason, SyncReport};
-use super::undelivered::is_unsent;
+use super::undelivered::{is_unsent, receivers};
 use super::waiting::Waiting;
 use crate::frame_target::Target;
 
@@ -86,6 +86,8 @@ impl Sender<'_, '_> {
                         continue;
                     }
                     if announced.insert(*group) {
+                        // Members who are new get no text that was sent before.
+                        receivers(transaction, to, &own)?;
                         known.note(transaction, to)?;
                         announce(transaction, &own, to, group)?;
                     }

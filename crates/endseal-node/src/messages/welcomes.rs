@@ -10,7 +10,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_session::group::{Members, MembershipState};
 use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
 
-use super::arrivals::{deliver_again, drop_messages};
+use super::arrivals::{deliver_again, drop_messages, noted};
 use super::conversation::Conversation;
 use super::directory;
 use super::error::SyncError;
@@ -45,14 +45,18 @@ struct Joined {
     /// Device that sent the welcome, and its position.
     peer: PeerId,
     position: u64,
+    /// Number in the inbox up to which messages of a group with this id came before.
+    noted: u64,
 }
 
 impl Joined {
-    /// Writes the record: last resort (1) || passed (1) || peer id (32) || position (8).
+    /// Writes the record: last resort (1) || passed (1) || peer id (32) || position (8) || number in
+    /// the inbox (8).
     fn put(&self, transaction: &Transaction<'_, '_>, id: &[u8]) -> Result<(), EngineError> {
         let mut value = vec![self.by_last_resort.into(), self.has_passed.into()];
         value.extend_from_slice(self.peer.as_bytes());
         value.extend_from_slice(&self.position.to_le_bytes());
+        value.extend_from_slice(&self.noted.to_le_bytes());
         transaction.put_record(JOINED, id, &value)
     }
 
@@ -61,12 +65,14 @@ impl Joined {
         else {
             return None;
         };
-        let (peer, position) = rest.split_first_chunk()?;
+        let (peer, rest) = rest.split_first_chunk()?;
+        let (position, noted) = rest.split_first_chunk()?;
         Some(Self {
             by_last_resort: by_last_resort == 1,
             has_passed: has_passed == 1,
             peer: PeerId::from_bytes(peer),
-            position: u64::from_le_bytes(position.try_into().ok()?),
+            position: u64::from_le_bytes(*position),
+            noted: u64::from_le_bytes(noted.try_into().ok()?),
         })
     }
 
@@ -121,8 +127,10 @@ fn note_joined(
     welcome: &Welcome,
 ) -> Result<(), EngineError> {
     let &Welcome { peer, position, .. } = welcome;
+    let noted = noted(transaction)?;
+    let joined = Joined { by_last_resort, has_passed: false, peer, position, noted };
     let Some(conversation) = conversation_of_group(transaction, id)? else {
-        return Joined { by_last_resort, has_passed: false, peer, position }.put(transaction, id);
+        return joined.put(transaction, id);
     };
     let mut groups = HubGroups::of(transaction, &conversation)?;
     match groups.group_mut(id) {
@@ -135,7 +143,7 @@ fn note_joined(
         // It was forgotten since: what it is now is compared.
         None => {
             transaction.remove_record(GROUP, id)?;
-            Joined { by_last_resort, has_passed: true, peer, position }.put(transaction, id)
+            joined.put(transaction, id)
         }
     }
 }
@@ -159,7 +167,7 @@ pub(super) async fn compare_joined(
                 engine.transaction(|transaction: &mut Transaction<'_, '_>| {
                     transaction.forget_group(&id)?;
                     transaction.drop_parked(&ConversationId::Group(id.to_vec()))?;
-                    drop_messages(transaction, &id)?;
+                    drop_messages(transaction, &id, joined.noted)?;
                     transaction.remove_record(JOINED, &id)?;
                     problem::note(transaction, class, &joined.peer, joined.position)?;
                     problem::forget_old(transaction)
@@ -241,7 +249,7 @@ async fn compare(
         }
         transaction.remove_record(JOINED, id)?;
         if joined.has_passed {
-            deliver_again(transaction, id)?;
+            deliver_again(transaction, id, joined.noted)?;
         }
         Ok(None)
     })?)
