@@ -48,6 +48,7 @@ mod known_persons;
 mod link;
 mod link_error;
 mod lookup;
+mod lost_member;
 mod membership;
 mod node_files;
 mod outbox;

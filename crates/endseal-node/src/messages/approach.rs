@@ -15,13 +15,14 @@ use super::conversation::Conversation;
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::hub_groups::{HubGroup, HubGroups};
+use super::lost_member;
 use super::node_files::NodeFiles;
 use super::participants::Participants;
 use super::payload::HubGroupId;
 use super::pending_commit::{Decision, PendingCommit, put_commit};
 use super::records::{self, Transaction};
-use super::resend::{give_up_group, resend_in};
 use super::report::{Skipped, SkippedReason, SyncReport};
+use super::resend::{give_up_group, resend_in};
 use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
 use super::undelivered::receivers;
@@ -57,6 +58,8 @@ struct Plan {
     removed: Vec<Address>,
     /// Devices that shall be members and are not.
     missing: Vec<Address>,
+    /// Members who got no welcome.
+    lost: Vec<PeerId>,
     /// True if the keys of this device are to be renewed.
     is_old: bool,
 }
@@ -139,7 +142,7 @@ impl Sender<'_, '_> {
                 }
             };
             match put_commit(hub, engine, state, number).await? {
-                Decision::Accepted => self.send_to_added(conversation, &added)?,
+                Decision::Accepted => self.send_to_added(conversation, plan.group, &added)?,
                 Decision::Members => {}
                 Decision::Gone(peers) => gone.extend(peers),
                 Decision::Refused => {
@@ -205,12 +208,25 @@ impl Sender<'_, '_> {
     fn send_to_added(
         &self,
         conversation: &Conversation,
+        group: Option<HubGroup>,
         added: &[Added],
     ) -> Result<(), EngineError> {
         let own = &self.own.identity;
-        let persons: HashSet<_> =
-            added.iter().map(|it| it.certificate.address().identity).filter(|it| it != own).collect();
+        let persons: HashSet<_> = added
+            .iter()
+            .map(|it| it.certificate.address().identity)
+            .filter(|it| it != own)
+            .collect();
         self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            for it in added {
+                if let Some(group) = &group {
+                    lost_member::note_welcome(
+                        transaction,
+                        &group.id,
+                        &it.certificate.keys().peer_id,
+                    )?;
+                }
+            }
             let receivers = receivers(transaction, conversation, own)?;
             for person in persons.iter().filter(|it| receivers.contains(it)) {
                 resend_in(transaction, own, conversation, person)?;
@@ -300,7 +316,11 @@ impl Plan {
                 is_old &= target.group.is_none() || target.group != group.map(|it| it.id);
             })?;
         }
-        Ok(Some(Self { group, epoch, before, evidence, removed, missing, is_old }))
+        let lost = match &group {
+            Some(group) => lost_member::all(transaction, &group.id)?,
+            None => Vec::new(),
+        };
+        Ok(Some(Self { group, epoch, before, evidence, removed, missing, lost, is_old }))
     }
 
     /// Returns true if there is something to commit beside devices that are added.
@@ -312,10 +332,14 @@ impl Plan {
     /// that it lacks are brought back.
     fn wanted(&self, at_hub: Option<&[PeerId]>) -> Vec<Address> {
         let mut wanted = self.missing.clone();
-        if let Some(at_hub) = at_hub {
-            let lost = self.before.iter().filter(|(_, peer)| !at_hub.contains(peer));
-            wanted.extend(lost.map(|(member, _)| *member));
-        }
+        let is_lost = |peer: &PeerId| {
+            self.lost.contains(peer) || at_hub.is_some_and(|at_hub| !at_hub.contains(peer))
+        };
+        let lost = self
+            .before
+            .iter()
+            .filter(|(member, peer)| is_lost(peer) && !self.removed.contains(member));
+        wanted.extend(lost.map(|(member, _)| *member));
         wanted
     }
 

@@ -18,10 +18,11 @@ use super::hidden_team::{HiddenTeam, MAX_TEXTS, TeamRequest, show_known};
 use super::history::HistoryRow;
 use super::hub_groups::{HubGroups, conversation_of};
 use super::known_persons::KnownPersons;
+use super::lost_member;
 use super::node_files::{NodeFiles, RosterResult};
 use super::payload::HubGroupId;
-use super::receipt::TextReceipt;
 use super::problem::{self, ProblemClass};
+use super::receipt::TextReceipt;
 use super::records::{self, ACCEPTED, NOTED, Transaction};
 use super::replacement;
 use super::request::{Held, Requests, release_known};
@@ -238,8 +239,8 @@ struct Scan<'s> {
     conversations: HashMap<ConversationId, Option<Conversation>>,
     treatments: HashMap<PublicKey, Treatment>,
     arrived: HashMap<OfSeries, Arrived>,
-    /// Groups that were given up and in which texts came.
-    given_up: HashSet<(Conversation, HubGroupId)>,
+    /// Groups that were given up and in which texts came, with the writers.
+    given_up: HashSet<(Conversation, HubGroupId, Address)>,
     /// Writers of groups, and whether their texts are shown.
     writers: HashMap<(HubGroupId, Address), bool>,
     due: HashSet<Due>,
@@ -377,9 +378,9 @@ impl<'s> Scan<'s> {
         Ok(())
     }
 
-    /// Returns true if a device may write in a conversation. In the group in which texts are sent,
-    /// the hub's order tells what was written before a device was removed. Other groups may never
-    /// learn of the removal: in them the newest documents decide.
+    /// Returns true if a device may write in a conversation. The hub's order of a group tells what
+    /// was written before a device was removed. A group that is older than the documents that are
+    /// here may never learn of the removal: in it the newest documents decide.
     fn is_writer(
         &mut self,
         transaction: &mut Transaction<'_, '_>,
@@ -392,16 +393,14 @@ impl<'s> Scan<'s> {
             return Ok(*known);
         }
         let mut groups = HubGroups::of(transaction, conversation)?;
-        let first = groups.first();
         let listed = groups.group_mut(group).copied();
         if let Some(listed) = listed
             && listed.given_up > 0
             && records::now().saturating_sub(listed.given_up) > NOTICED
         {
-            self.given_up.insert((*conversation, *group));
+            self.given_up.insert((*conversation, *group, *writer));
         }
-        let is_ordered = first == Some(*group) && listed.is_some_and(|it| !it.was_late);
-        let is_writer = is_ordered
+        let is_writer = !listed.is_some_and(|it| it.was_late)
             || is_newest(transaction, self.files, conversation, writer)?
             || !is_member_of(transaction, group, writer)?;
         if !is_writer {
@@ -562,8 +561,9 @@ impl<'s> Scan<'s> {
         for due in &self.due {
             due.put(transaction)?;
         }
-        for (conversation, group) in &self.given_up {
+        for (conversation, group, writer) in &self.given_up {
             announce_again(transaction, conversation, group)?;
+            lost_member::note(transaction, conversation, |it, _| it == writer)?;
         }
         self.take_receipts(transaction)?;
         Ok(self.result)

@@ -81,6 +81,8 @@ pub(super) const JOINED: u16 = 37;
 pub(super) const HIDDEN_TEAM: u16 = 35;
 /// Kind of the records of the members of a team who confirm texts.
 pub(super) const MEMBERS: u16 = 38;
+/// Kind of the records of members who got no welcome to a group.
+pub(super) const LOST: u16 = 39;
 /// Persons whose safety number was compared: empty records, by identity.
 pub(super) const VERIFIED: u16 = 36;
 /// Addresses of devices by their peer ids.

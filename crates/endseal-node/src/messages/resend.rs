@@ -4,11 +4,12 @@
 //! confirmed by any device is not sent again.
 
 use alloc::collections::VecDeque;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{Engine, EngineError};
 
+use super::confirmation::confirmed;
 use super::conversation::Conversation;
 use super::history::page_in;
 use super::hub_groups::{HubGroups, conversation_of_group};
@@ -18,6 +19,7 @@ use super::shared_engine::SharedEngine;
 use super::text_id::TextId;
 use super::unconfirmed;
 use super::undelivered::{Confirmations, each_series, receivers, rows_that_wait};
+use super::unfollowed::may_give_up;
 use super::waiting::Waiting;
 use crate::frame_target::{FRAME, Target};
 
@@ -130,6 +132,32 @@ pub(super) fn resend_missing(
     own: &PublicKey,
 ) -> Result<(), EngineError> {
     resend_if(transaction, own, |by, of| by < of)
+}
+
+/// Gives up the groups with persons who have confirmed nothing: the hub deleted frames of this
+/// device, among which their welcome may be.
+pub(super) fn give_up_unconfirmed(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+) -> Result<(), EngineError> {
+    let mut counts = HashMap::new();
+    each_series(transaction, &mut |conversation, series, _| {
+        if let Conversation::Person(person) = conversation
+            && person != *own
+        {
+            *counts.entry(person).or_insert(0) +=
+                confirmed(transaction, &conversation, &series, &person)?.count();
+        }
+        Ok(())
+    })?;
+    for (person, _) in counts.into_iter().filter(|(_, count)| *count == 0) {
+        let conversation = Conversation::Person(person);
+        let groups = HubGroups::of(transaction, &conversation)?;
+        if let Some(group) = groups.first().filter(|_| may_give_up(&groups)) {
+            give_up_group(transaction, own, &conversation, &group)?;
+        }
+    }
+    Ok(())
 }
 
 fn resend_if(

@@ -23,7 +23,7 @@ use super::published::Published;
 use super::puts::{put_others, put_texts};
 use super::records::{self, ACKNOWLEDGED, DROPPED, Transaction};
 use super::report::SyncReport;
-use super::resend::{give_up_group, resend_all, resend_missing};
+use super::resend::{give_up_group, give_up_unconfirmed, resend_all, resend_missing};
 use super::send_state::SendState;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
@@ -214,6 +214,7 @@ pub(super) async fn greet(
         let known = records::counter(transaction, DROPPED)?;
         if welcome.dropped > known {
             resend_all(transaction, own)?;
+            give_up_unconfirmed(transaction, own)?;
         }
         if welcome.dropped != known {
             transaction.put_record(DROPPED, &[], &welcome.dropped.to_le_bytes())?;

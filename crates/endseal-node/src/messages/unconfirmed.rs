@@ -60,11 +60,7 @@ impl Arrived {
     }
 
     /// Name of the record: name of the conversation || series (8) || first bytes of the writer (16).
-    fn name(
-        conversation: &Conversation,
-        writer: &PublicKey,
-        series: &[u8; SERIES_LEN],
-    ) -> Vec<u8> {
+    fn name(conversation: &Conversation, writer: &PublicKey, series: &[u8; SERIES_LEN]) -> Vec<u8> {
         [&series_name(conversation, series)[..], &writer.as_bytes()[..16]].concat()
     }
 

@@ -12,6 +12,7 @@ use super::error::SyncError;
 use super::hub::HubClient;
 use super::hub_groups::{HubGroup, HubGroups, conversation_of_group};
 use super::known_persons::KnownPersons;
+use super::lost_member;
 use super::node_files::NodeFiles;
 use super::payload::HubGroupId;
 use super::problem::{self, ProblemClass};
@@ -62,7 +63,8 @@ pub(super) async fn note_unopened(
     let own = engine.address().identity;
     let known = KnownPersons::new(files.home());
     let rosters = files.all_rosters();
-    let is_member = |it: &PublicKey| rosters.iter().any(|roster| roster.member_of_key(it).is_some());
+    let is_member =
+        |it: &PublicKey| rosters.iter().any(|roster| roster.member_of_key(it).is_some());
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         for Unopened { peer, group, failure } in &unopened {
             let conversation = conversation_of_group(transaction, group)?;
@@ -94,6 +96,7 @@ pub(super) async fn note_unopened(
                 // The sender has not learned that it was given up here.
                 (Failure::NoGroup, Some(conversation)) => {
                     announce_again(transaction, &conversation, group)?;
+                    lost_member::note(transaction, &conversation, |_, it| it == peer)?;
                     drop_parked(transaction, group)?;
                 }
                 _ => {}

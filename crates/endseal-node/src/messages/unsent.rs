@@ -15,6 +15,7 @@ use super::directory;
 use super::error::SyncError;
 use super::history::HistoryRow;
 use super::hub_groups::{Documents, HubGroups};
+use super::lost_member;
 use super::payload::HubGroupId;
 use super::records::{Transaction, UNSENT};
 use super::replacement;
@@ -188,19 +189,28 @@ impl KnownDocuments {
 
     /// Returns the conversations whose groups must change though no text waits: those all of whose
     /// groups were given up, those whose documents are later here, those with a group that the
-    /// others must learn of, and teams of this person that have no group yet.
+    /// others must learn of or to which members got no welcome, and teams of this person that have no group yet.
     pub(super) fn due(
         &self,
         transaction: &Transaction<'_, '_>,
     ) -> Result<Vec<Conversation>, EngineError> {
         let all = HubGroups::all(transaction)?;
+        let mut lost = HashSet::new();
+        for groups in &all {
+            if let Some(sending) = groups.first()
+                && !lost_member::all(transaction, &sending)?.is_empty()
+            {
+                lost.insert(groups.conversation);
+            }
+        }
         let is_due = |it: &&HubGroups| {
             let Documents { own, roster } = self.documents(&it.conversation);
             let is_later = own > it.documents.own || roster > it.documents.roster;
             let mut alive = it.groups.iter().filter(|it| it.given_up == 0).peekable();
             let is_held = alive.peek().is_some();
             let announces = alive.any(|it| it.announced().is_some());
-            !it.groups.is_empty() && (is_later || announces || !is_held)
+            let is_due = is_later || announces || !is_held || lost.contains(&it.conversation);
+            !it.groups.is_empty() && is_due
         };
         let mut due: Vec<_> = all.iter().filter(is_due).map(|it| it.conversation).collect();
         let known: HashSet<_> =

@@ -262,10 +262,14 @@ fn is_late(
     state: &MembershipState,
     persons: &[PublicKey],
 ) -> Result<bool, EngineError> {
-    if let Members::Team(roster) = state.members()
-        && files.roster(roster.id()).is_some_and(|newest| newest.epoch() > roster.epoch())
-    {
-        return Ok(true);
+    if let Members::Team(roster) = state.members() {
+        let newest = match HiddenTeam::of(transaction, roster.id())? {
+            Some(team) => Some(team.roster.epoch()),
+            None => files.roster(roster.id()).map(|newest| newest.epoch()),
+        };
+        if newest.is_some_and(|newest| newest > roster.epoch()) {
+            return Ok(true);
+        }
     }
     for person in persons {
         let stated = state.record_of(person).map_or(0, |(epoch, _)| epoch);
