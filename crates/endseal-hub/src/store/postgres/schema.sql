@@ -36,7 +36,9 @@ CREATE TABLE member (conversation bigint NOT NULL, device bigint NOT NULL,
 CREATE INDEX member_of ON member (device);
 CREATE SEQUENCE prekey_id;
 CREATE TABLE prekey (id bigint PRIMARY KEY, device bigint NOT NULL, one_time bigint NOT NULL,
-    bundle bytea NOT NULL, UNIQUE (device, bundle));
+    bundle bytea NOT NULL);
+-- Key packages are longer than the rows of an index may be.
+CREATE UNIQUE INDEX prekey_device_bundle ON prekey (device, sha256(bundle));
 CREATE TABLE taken (device bigint NOT NULL, asker bigint NOT NULL, time bigint NOT NULL,
     PRIMARY KEY (device, asker));
 CREATE INDEX taken_by ON taken (asker);
