@@ -12,7 +12,7 @@ import endseal_session as sessions
 MAX_NAME, MAX_VALUE = 1024, 64 << 20
 HEAD, PERSON, ROOT, LINK, HUB, CONTACTS, PEERS, ROSTER, UNREAD, RECORD = range(1, 11)
 BACKUP, LINKED = 1, 2
-KINDS = {0, 2, 3, 4, 6, 7, 8, 11, 12, 18, 19, 23, 24, 25, 26, 29}
+KINDS = {0, 2, 3, 4, 6, 8, 11, 12, 18, 19, 23, 24, 25, 26, 29, 35, 36}
 HISTORY, DEVICE_NAME = 3, 29
 
 

@@ -151,6 +151,7 @@ METHODS = {
     "block": {"person": person},
     "unblock": {"person": person},
     "mute": {"person": person, "is_muted": truth},
+    "verify": {"person": person, "is_verified": truth},
     "persons": {},
     "problems": {},
     "forget_problems": {"last": u64},

@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str], &str); 7] = [
         &["devices", "backup", "restore", "recover"],
         "endseal backup alice.backup",
     ),
-    ("Sessions and their store", &["session", "store"], "endseal session verify bob"),
+    ("Groups in files, and the store", &["session", "store"], "endseal store backup copy"),
     (
         "Machines that are on",
         &["peers", "listen", "send", "ping"],

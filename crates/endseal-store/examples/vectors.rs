@@ -68,7 +68,6 @@ fn fill(store: &mut Store) {
     let alice = transaction.address_ref(&[1; 32], 1).unwrap();
     let bob = transaction.address_ref(&[2; 32], 7).unwrap();
     transaction.set_certificate(bob, b"certificate").unwrap();
-    transaction.set_verified(bob, true).unwrap();
     let team = transaction.conversation_ref(b"team").unwrap();
     for (tag, status) in [(1, SessionStatus::Active), (2, SessionStatus::ReceiveOnly)] {
         let state = Zeroizing::new(vec![tag; 1_000]);

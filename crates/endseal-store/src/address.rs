@@ -10,7 +10,7 @@ use crate::{limits, rows};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressRef(pub(crate) i64);
 
-/// Stored facts about an address: its keys, its certificate and the user's verification.
+/// Stored facts about an address: its identity, device and certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AddressRow {
@@ -20,8 +20,6 @@ pub struct AddressRow {
     pub device: u32,
     /// The device's certificate as it was seen last.
     pub certificate: Option<Vec<u8>>,
-    /// True if a person compared the safety number.
-    pub verified: bool,
 }
 
 impl ReadTransaction<'_> {
@@ -54,9 +52,8 @@ impl ReadTransaction<'_> {
     /// # Errors
     /// [`StoreError`].
     pub fn address(&self, address: AddressRef) -> Result<Option<AddressRow>, StoreError> {
-        let mut select = self.statement(
-            "SELECT ref, identity, device, certificate, verified FROM address WHERE ref = ?1",
-        )?;
+        let mut select = self
+            .statement("SELECT ref, identity, device, certificate FROM address WHERE ref = ?1")?;
         Ok(select.query_row([address.0], read).optional()?.map(|(_, row)| row))
     }
 
@@ -65,9 +62,8 @@ impl ReadTransaction<'_> {
     /// # Errors
     /// [`StoreError`].
     pub fn addresses(&self) -> Result<Vec<(AddressRef, AddressRow)>, StoreError> {
-        let mut select = self.statement(
-            "SELECT ref, identity, device, certificate, verified FROM address ORDER BY ref",
-        )?;
+        let mut select =
+            self.statement("SELECT ref, identity, device, certificate FROM address ORDER BY ref")?;
         Ok(select.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 }
@@ -108,15 +104,6 @@ impl WriteTransaction<'_> {
         let mut update = self.statement("UPDATE address SET certificate = NULL WHERE ref = ?1")?;
         one(update.execute([address.0])?)
     }
-
-    /// Keeps whether a person compared the safety number.
-    ///
-    /// # Errors
-    /// [`StoreError::Reference`] if there is no such address.
-    pub fn set_verified(&self, address: AddressRef, verified: bool) -> Result<(), StoreError> {
-        let mut update = self.statement("UPDATE address SET verified = ?2 WHERE ref = ?1")?;
-        one(update.execute((address.0, verified))?)
-    }
 }
 
 /// The change of a row that has to be there.
@@ -129,11 +116,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<(AddressRef, AddressRow)> 
         rusqlite::types::ValueRef::Null => None,
         _ => Some(rows::bytes(row, 3)?),
     };
-    let address = AddressRow {
-        identity: rows::array(row, 1)?,
-        device: rows::number(row, 2)?,
-        certificate,
-        verified: row.get(4)?,
-    };
+    let address =
+        AddressRow { identity: rows::array(row, 1)?, device: rows::number(row, 2)?, certificate };
     Ok((AddressRef(row.get(0)?), address))
 }

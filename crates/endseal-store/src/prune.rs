@@ -178,6 +178,6 @@ const UNUSED_CONVERSATIONS: &str = "
 
 const UNUSED_ADDRESSES: &str = "
     SELECT ref FROM address AS it
-    WHERE verified = 0 AND certificate IS NULL
+    WHERE certificate IS NULL
       AND NOT EXISTS (SELECT 1 FROM session WHERE address = it.ref)
       AND ref NOT IN (SELECT recipient FROM outbox WHERE recipient IS NOT NULL)";

@@ -2,8 +2,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE record (kind INTEGER NOT NULL, name BLOB NOT NULL, value BLOB NOT NULL,
                      PRIMARY KEY (kind, name)) WITHOUT ROWID;
 CREATE TABLE address (ref INTEGER PRIMARY KEY AUTOINCREMENT, identity BLOB NOT NULL,
-                      device INTEGER NOT NULL, certificate BLOB,
-                      verified INTEGER NOT NULL DEFAULT 0, UNIQUE (identity, device));
+                      device INTEGER NOT NULL, certificate BLOB, UNIQUE (identity, device));
 CREATE TABLE conversation (ref INTEGER PRIMARY KEY AUTOINCREMENT, name BLOB NOT NULL UNIQUE);
 CREATE TABLE session (address INTEGER NOT NULL REFERENCES address, tag BLOB NOT NULL,
                       engine INTEGER NOT NULL, standing INTEGER NOT NULL, used INTEGER NOT NULL,

@@ -40,7 +40,7 @@ impl ReadTransaction<'_> {
         limit: usize,
     ) -> Result<Vec<(AddressRef, AddressRow)>, StoreError> {
         let mut select = self.statement(
-            "SELECT ref, identity, device, certificate, verified FROM address
+            "SELECT ref, identity, device, certificate FROM address
              WHERE ref > ?1 ORDER BY ref LIMIT ?2",
         )?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);

@@ -2,8 +2,10 @@
 
 mod lookup;
 mod mute;
+mod verify;
 
 use core::fmt::Write as _;
+use std::collections::HashSet;
 use std::path::Path;
 
 use clap::Subcommand;
@@ -69,7 +71,8 @@ enum Command {
     },
     Mute(mute::MuteArgs),
     Unmute(mute::UnmuteArgs),
-    /// List all contacts
+    Verify(verify::Args),
+    /// List all contacts, and which of them are verified
     List {
         /// Print long identities where they are known
         #[arg(long)]
@@ -114,7 +117,12 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
         Command::Mute(args) => mute::mute(&args, ctx),
         Command::Unmute(args) => mute::unmute(&args, ctx),
-        Command::List { pq } => Ok(list(&home.contacts()?, pq)),
+        Command::Verify(args) => verify::run(&args, ctx),
+        Command::List { pq } => {
+            let contacts = home.contacts()?;
+            let verified = verify::verified(&home, ctx);
+            Ok(list(&contacts, pq, verified.as_ref()))
+        }
     }
 }
 
@@ -249,19 +257,23 @@ fn change(
     Ok(Outcome::done(done, json::object([("contacts", contacts.len().into())])))
 }
 
-fn list(contacts: &Contacts, pq: bool) -> Outcome {
+/// `verified` are the persons whose safety numbers were compared; `None` if that is not known.
+fn list(contacts: &Contacts, pq: bool, verified: Option<&HashSet<PublicKey>>) -> Outcome {
     let width = contacts.iter().map(|(name, _)| name.as_str().len()).max().unwrap_or_default();
     let mut text = String::new();
     let mut entries = Vec::new();
     for (name, identity) in contacts.iter() {
         let (short, long) = forms(identity);
         let shown = long.as_ref().filter(|_| pq).unwrap_or(&short);
+        let is_verified = verified.map(|it| it.contains(identity.ed25519()));
+        let mark = if is_verified == Some(true) { "  verified" } else { "" };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:width$}  {shown}");
+        let _ = writeln!(text, "{name:width$}  {shown}{mark}");
         entries.push(json::object([
             ("name", name.as_str().into()),
             ("identity", short.into()),
             ("identity_pq", long.into()),
+            ("verified", is_verified.into()),
         ]));
     }
     Outcome::new(text, json::object([("contacts", Value::Array(entries))]))

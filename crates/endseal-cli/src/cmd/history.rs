@@ -5,7 +5,7 @@ mod delete;
 use std::collections::VecDeque;
 
 use endseal_node::api::{CallError, Page, Reply, Request, SecretText, TextRow};
-use endseal_node::messages::{Conversation, TextDelivery};
+use endseal_node::messages::{Confirmed, Conversation, TextDelivery};
 
 use super::inbox::shown;
 use super::say::any_conversation;
@@ -93,13 +93,20 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     ("time", row.time.map(rfc3339).into()),
                     ("text", row.text.as_ref().map(SecretText::expose_secret).into()),
                     ("delivery", row.delivery.map(delivery_name).into()),
+                    ("confirmed", row.confirmed.map(|it| it.by).into()),
+                    ("receivers", row.confirmed.map(|it| it.of).into()),
                 ]);
                 return ctx.print(format!("{object}\n").as_bytes());
             }
             let name = match other {
                 _ if writer == own => match row.delivery {
                     Some(TextDelivery::Unsent) => format!("me (not sent, {})", row.number),
-                    Some(TextDelivery::Undelivered) => "me (not delivered)".to_owned(),
+                    Some(TextDelivery::Undelivered) => match row.confirmed {
+                        Some(Confirmed { by, of }) if by > 0 => {
+                            format!("me (delivered to {by} of {of})")
+                        }
+                        _ => "me (not delivered)".to_owned(),
+                    },
                     Some(TextDelivery::Delivered) | None => "me".to_owned(),
                 },
                 Conversation::Person(_) => name.clone(),

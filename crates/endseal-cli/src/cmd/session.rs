@@ -1,10 +1,7 @@
-//! `endseal session`: shows and ends sessions with devices.
+//! `endseal session`: groups in files, and old data of the store.
 
 mod group;
-mod list;
 mod prune;
-mod reset;
-mod verify;
 
 use core::time::Duration;
 use std::io;
@@ -13,7 +10,6 @@ use std::path::Path;
 use clap::Subcommand;
 use endseal_crypto::ed25519;
 use endseal_keyring::Contacts;
-use endseal_session::{Correspondent, Engine};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, WEEK};
@@ -23,11 +19,10 @@ use crate::printable::plural;
 use crate::recipients;
 use crate::terminal::Terminal;
 
-/// Show and end sessions with devices, and hold group conversations (MLS) in files
+/// Hold group conversations (MLS) in files, and delete old data of the store
 ///
-/// endseal sync and endseal up begin a session with each device to which they send: each message
-/// has its own key, which is erased after decryption. Sessions are in the store in the state
-/// directory, encrypted under a key derived from the device. endseal init creates both.
+/// Each message has its own key, which is erased after decryption. The keys are in the store in the
+/// state directory, encrypted under a key derived from the device. endseal init creates both.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -47,15 +42,6 @@ pub(crate) struct StoreArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List the devices that are known, and the sessions with them
-    List,
-    /// Show the sessions with a person
-    Show {
-        /// Contact or identity
-        name: String,
-    },
-    Verify(verify::Args),
-    Reset(reset::Args),
     Group(group::Args),
     Prune(prune::Args),
 }
@@ -63,10 +49,6 @@ enum Command {
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let wait = args.store.wait;
     match args.command {
-        Command::List => list::list(wait, ctx),
-        Command::Show { name } => list::show(&name, wait, ctx),
-        Command::Verify(args) => verify::run(&args, wait, ctx),
-        Command::Reset(args) => reset::run(&args, wait, ctx),
         Command::Group(args) => group::run(args, wait, ctx),
         Command::Prune(args) => prune::run(&args, wait, ctx),
     }
@@ -103,13 +85,6 @@ impl Partner {
             None => identity_text(identity),
         };
         Ok(Self { identity, name })
-    }
-
-    /// Returns the known devices of the person.
-    fn devices(&self, engine: &mut Engine) -> Result<Vec<Correspondent>, Failure> {
-        let mut known = engine.correspondents()?;
-        known.retain(|it| it.address.identity == self.identity);
-        Ok(known)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::printable::plural;
 use crate::progress::Progress;
 use crate::sessions::{not_opened, wait_of};
 
-/// Check, copy and measure the store of sessions and their messages
+/// Check, copy and measure the store of messages and their keys
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -41,8 +41,8 @@ enum Command {
     ///
     /// The copy opens with the keys of this device and with nothing else: back up the file
     /// device.endseal, and know its passphrase if it has one. The identity and its 24 words do not
-    /// open it. After restoring it, sessions only receive until they are reset, and a hub is not
-    /// used at all until there is a new device.
+    /// open it. After it is restored, groups in files only receive until this device is added
+    /// again, and nothing is sent over a hub until this device has new keys.
     Backup {
         /// A folder that is not there yet
         dir: PathBuf,
@@ -50,9 +50,10 @@ enum Command {
     /// Restore the store from a backup or a plain copy of its folder
     ///
     /// No store may exist. The write-ahead log of a plain copy is applied; if a commit in it is
-    /// damaged, nothing is restored. Sessions only receive until they are reset, because their next
-    /// keys may have been used after the copy was made. Over a hub, texts are received, and nothing
-    /// is sent until this device has new keys (endseal devices renew). History and inbox stay.
+    /// damaged, nothing is restored. Groups in files only receive until this device is added
+    /// again, because their next keys may have been used after the copy was made. Over a hub, texts
+    /// are received, and nothing is sent until this device has new keys (endseal devices renew).
+    /// History and inbox stay.
     Restore {
         /// The folder of the backup or copy
         dir: PathBuf,

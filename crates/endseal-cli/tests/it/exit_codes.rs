@@ -97,7 +97,9 @@ fn a_store_that_another_process_uses_has_one_code() {
     let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
     alice.knows(&bob);
     let (_writer, _stdin) = has_the_store(&alice);
-    for args in [&["session", "list"][..], &["store", "check"], &["store", "backup", "copy"]] {
+    for args in
+        [&["session", "group", "list"][..], &["store", "check"], &["store", "backup", "copy"]]
+    {
         let now = [args, &["--wait", "0s"]].concat();
         let ran = alice.run(&now).fails(3, "another process has the store open");
         assert!(ran.err.contains("hint: "), "{}", ran.err);

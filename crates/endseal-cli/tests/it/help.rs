@@ -52,7 +52,7 @@ fn commands_are_listed_by_tasks_and_have_examples() {
 fn short_help_of_commands_leaves_the_options_of_every_command_out() {
     let pointer = "Options of every command: endseal --help";
     let shared = ["--home", "--json", "--quiet", "--verbose", "--color", "--passphrase-file"];
-    for command in [&["seal"][..], &["session"], &["session", "reset"], &["s3", "key", "new"]] {
+    for command in [&["seal"][..], &["session"], &["session", "prune"], &["s3", "key", "new"]] {
         let help = |flag| run(program().args(command).arg(flag)).ok().text().to_owned();
         let (short, long) = (help("-h"), help("--help"));
         assert!(short.ends_with(&format!("\n{pointer}\n")), "{short}");
@@ -170,7 +170,7 @@ fn bash_completes_names() {
     assert_eq!(complete("endseal seal -r be"), "berta");
     assert_eq!(complete("endseal seal -g ''"), "band");
     assert_eq!(complete("endseal send de"), "desk@");
-    assert_eq!(complete("endseal session verify bo"), "bob");
+    assert_eq!(complete("endseal contacts verify bo"), "bob");
     assert_eq!(complete("endseal --home bob say b"), "");
     assert!(complete("endseal seal --to").contains("--to-self"));
     assert!(complete("endseal con").contains("contacts"));

@@ -118,13 +118,13 @@ fn the_device_works_while_the_identity_is_locked() {
     alice.run(&["session", "group", "key-package", "-o", "package"]).ok();
     alice.run(&["store", "check"]).ok();
     alice.run(&["id", "export", "--secret"]).fails(2, "a passphrase is needed");
-    alice.run(&["session", "list"]).ok();
+    alice.run(&["session", "group", "list"]).ok();
     fs::set_permissions(scratch.path("alice/device.endseal"), Permissions::from_mode(0o640))
         .unwrap();
-    alice.run(&["session", "list"]).fails(4, "chmod 600");
+    alice.run(&["session", "group", "list"]).fails(4, "chmod 600");
     alice.run(&["id", "show", "--peer"]).fails(4, "chmod 600");
     fs::remove_file(scratch.path("alice/device.endseal")).unwrap();
-    alice.run(&["session", "list"]).fails(4, "init --paper --force");
+    alice.run(&["session", "group", "list"]).fails(4, "init --paper --force");
 }
 
 #[test]
@@ -138,8 +138,10 @@ fn a_protected_device_asks_for_a_passphrase() {
         format!("cat word | '{PROGRAM}' --home alice init --protect-device --passphrase-fd 0");
     run(Command::new("sh").arg("-c").arg(init).current_dir(scratch.folder())).ok();
     alice.run(&["id", "show", "--peer"]).fails(2, "a passphrase is needed");
-    alice.run(&["--passphrase-file", "wrong", "session", "list"]).fails(1, "passphrase is wrong");
-    alice.run(&["--passphrase-file", "word", "session", "list"]).ok();
+    alice
+        .run(&["--passphrase-file", "wrong", "session", "group", "list"])
+        .fails(1, "passphrase is wrong");
+    alice.run(&["--passphrase-file", "word", "session", "group", "list"]).ok();
     alice.run(&["--passphrase-file", "word", "id", "paper", "--force"]).ok();
     let ran = alice.run(&["init", "--no-passphrase", "--protect-device", "--force"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
@@ -366,10 +368,10 @@ fn a_passphrase_is_changed_in_place() {
     // The device, which had none; its store opens as before.
     let of_device = ["id", "passphrase", "--of-device", "--new-passphrase-file", "new"];
     alice.run(&of_device).ok();
-    alice.run(&["session", "list"]).fails(2, "a passphrase is needed");
-    alice.run(&["--passphrase-file", "new", "session", "list"]).ok();
+    alice.run(&["session", "group", "list"]).fails(2, "a passphrase is needed");
+    alice.run(&["--passphrase-file", "new", "session", "group", "list"]).ok();
     let off = ["--passphrase-file", "new", "id", "passphrase", "--of-device", "--no-passphrase"];
     alice.run(&off).ok();
-    alice.run(&["session", "list"]).ok();
+    alice.run(&["session", "group", "list"]).ok();
     alice.run(&["id", "passphrase", "--of-device"]).fails(2, "no terminal");
 }

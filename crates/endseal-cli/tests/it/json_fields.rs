@@ -17,7 +17,7 @@ use crate::signer_running::{Running, waiting};
 
 const DOCUMENT: &str = include_str!("../../../../docs/json.md");
 
-const FILES: [&str; 21] = [
+const FILES: [&str; 22] = [
     "init",
     "id show",
     "id paper",
@@ -28,6 +28,7 @@ const FILES: [&str; 21] = [
     "contacts remove",
     "contacts rename",
     "contacts list",
+    "contacts verify",
     "group create",
     "group add",
     "group remove",
@@ -40,11 +41,7 @@ const FILES: [&str; 21] = [
     "open",
     "inspect",
 ];
-const SESSIONS: [&str; 10] = [
-    "session list",
-    "session show",
-    "session verify",
-    "session reset",
+const SESSIONS: [&str; 6] = [
     "session prune",
     "store check",
     "store backup",
@@ -305,6 +302,7 @@ fn fields_of_files_and_people_are_documented() {
     let bob = Person::new("bob", &scratch);
     seen.run(&alice, &["contacts", "add", "bob", &bob.identity_pq()]);
     seen.run(&alice, &["contacts", "rename", "bob", "robert"]);
+    seen.run(&alice, &["contacts", "verify", "robert", "--confirm"]);
     seen.run(&alice, &["contacts", "list"]);
     seen.run(&alice, &["group", "create", "team", "robert"]);
     seen.run(&alice, &["group", "remove", "team", "robert"]);
@@ -342,16 +340,12 @@ fn fields_of_sessions_are_documented() {
     alice.run(&["sync"]).ok();
     bob.run(&["sync"]).ok();
     seen.run(&bob, &["store", "export", "-o", "texts"]);
-    seen.run(&bob, &["session", "list"]);
-    seen.run(&bob, &["session", "show", "alice"]);
-    seen.run(&bob, &["session", "verify", "alice"]);
     seen.run(&bob, &["session", "prune"]);
     seen.run(&bob, &["store", "check"]);
     seen.run(&bob, &["store", "stats"]);
     seen.run(&bob, &["store", "backup", "copy"]);
     fs::remove_dir_all(scratch.path("bob/store")).unwrap();
     seen.run(&bob, &["store", "restore", "copy"]);
-    seen.run(&bob, &["session", "reset", "alice", "--yes"]);
     seen.check(&SESSIONS);
 }
 

@@ -53,3 +53,4 @@ mod stalled;
 mod stores;
 mod typed;
 mod up;
+mod verified;

@@ -2,7 +2,7 @@
 
 use endseal_testing::Scratch;
 
-use crate::messages::{Hub, members, texts};
+use crate::messages::{Hub, members};
 use crate::people::{Person, run};
 
 #[test]
@@ -41,20 +41,6 @@ fn a_text_from_a_pipe_has_no_line_end_of_its_program() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["text"].clone())
         .collect();
     assert_eq!(texts, ["hello", "crlf", "two\nlines", "blank\n"]);
-}
-
-#[test]
-fn changes_of_a_comparison_are_confirmed() {
-    let scratch = Scratch::new();
-    let hub = Hub::start(&scratch);
-    let [alice, bob] = members(&scratch, &hub);
-    alice.run(&["say", "bob", "hello"]).ok();
-    alice.run(&["sync"]).ok();
-    bob.run(&["sync"]).ok();
-    assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice> hello"]);
-    let verify = |option: &str| alice.run(&["session", "verify", "bob", option]).ok().err;
-    assert_eq!(verify("--confirm"), "bob is verified on this device\n");
-    assert_eq!(verify("--unconfirm"), "bob is not verified any more\n");
 }
 
 #[test]

@@ -18,8 +18,6 @@ pub struct Correspondent {
     pub address: Address,
     /// Peer id in the latest certificate that was seen; `None` if there is no readable one.
     pub peer_id: Option<PeerId>,
-    /// True if the safety number of its identity was compared.
-    pub verified: bool,
     /// Number of sessions that may send.
     pub sending: usize,
     /// Number of sessions that only receive.
@@ -38,7 +36,6 @@ pub(super) fn all(transaction: &ReadTransaction<'_>) -> Result<Vec<Correspondent
             Correspondent {
                 address,
                 peer_id: certificate.map(|it| it.keys().peer_id),
-                verified: row.verified,
                 sending: 0,
                 receiving: 0,
                 awaiting_reset: 0,

@@ -41,9 +41,9 @@ pub struct PrunePolicy {
     /// Age of parked messages that may never open: those of unknown groups and identities, and
     /// those that are too far ahead.
     pub parked: Duration,
-    /// If set, deletes sessions with unverified identities that have no rows left: no tombstone, no
-    /// message in inbox or outbox, and no parked message. Later messages on such a session fail
-    /// with `no-session`.
+    /// If set, deletes sessions with identities that have no rows left: no tombstone, no message in
+    /// inbox or outbox, and no parked message. Later messages on such a session fail with
+    /// `no-session`.
     pub unknown_senders: bool,
     /// Largest number of rows of each kind that one call examines.
     pub rows: usize,
@@ -73,8 +73,7 @@ impl PrunePolicy {
         self
     }
 
-    /// Enables or disables the deletion of sessions with unverified identities that have no rows
-    /// left.
+    /// Enables or disables the deletion of sessions with identities that have no rows left.
     #[must_use]
     pub fn unknown_senders(mut self, unknown_senders: bool) -> Self {
         self.unknown_senders = unknown_senders;
@@ -99,7 +98,7 @@ pub struct Pruned {
     pub key_packages: u64,
     /// Deleted parked messages.
     pub parked: u64,
-    /// Deleted sessions with unverified identities.
+    /// Deleted sessions with identities that had no rows left.
     pub sessions: u64,
     /// Deleted tags of dropped sessions.
     pub dropped_sessions: u64,
@@ -228,7 +227,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
                     Some(conversation) => store.has_traces(conversation)?,
                     None => false,
                 };
-                if !row.verified && !traces && !store.sessions_of(reference)?.is_empty() {
+                if !traces && !store.sessions_of(reference)?.is_empty() {
                     let remote_device = match address_of(store, reference) {
                         Ok(address) => self.partner_if_readable(address)?,
                         Err(EngineError::Damaged(_)) => None,

@@ -210,16 +210,6 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         self.references.address(self.transaction, address).map(drop)
     }
 
-    /// Records if the safety number was compared.
-    pub(super) fn set_verified(
-        &mut self,
-        address: Address,
-        verified: bool,
-    ) -> Result<(), EngineError> {
-        let reference = self.references.address(self.transaction, address)?;
-        Ok(self.transaction.set_verified(reference, verified)?)
-    }
-
     /// Loads a device with its sessions. Without a row, it returns one without sessions.
     pub(super) fn remote_device(
         &mut self,

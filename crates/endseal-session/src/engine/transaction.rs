@@ -315,15 +315,6 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         self.retry_person(address)
     }
 
-    /// Records if the user has compared the safety number with the identity of an address.
-    ///
-    /// # Errors
-    /// [`EngineError`] if the store fails.
-    pub fn set_verified(&mut self, address: Address, verified: bool) -> Result<(), EngineError> {
-        self.store_session.know(address)?;
-        self.store_session.set_verified(address, verified)
-    }
-
     /// Returns prekey bundles to publish: `count` one-time bundles and the fallback bundle. New
     /// keys are made only if fewer are [pending](Self::pending_bundles). The fallback key is
     /// replaced when it was published and is 7 days old at `now`, in milliseconds since 1970. A

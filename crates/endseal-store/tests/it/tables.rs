@@ -48,15 +48,14 @@ fn addresses_are_found_again() {
     assert!(transaction.knows_identity(&[1; 32]).unwrap());
     assert!(!transaction.knows_identity(&[2; 32]).unwrap());
     transaction.set_certificate(one, b"certificate").unwrap();
-    transaction.set_verified(two, true).unwrap();
     transaction.commit().unwrap();
 
     let transaction = store.read().unwrap();
     let row = transaction.address(one).unwrap().unwrap();
     assert_eq!((row.identity, row.device), ([1; 32], 1));
-    assert_eq!((row.certificate.as_deref(), row.verified), (Some(&b"certificate"[..]), false));
+    assert_eq!(row.certificate.as_deref(), Some(&b"certificate"[..]));
     let row = transaction.address(two).unwrap().unwrap();
-    assert_eq!((row.device, row.certificate, row.verified), (u32::MAX, None, true));
+    assert_eq!((row.device, row.certificate), (u32::MAX, None));
     assert_eq!(transaction.addresses().unwrap().len(), 2);
 }
 
@@ -111,7 +110,7 @@ fn a_session_needs_its_address() {
     let transaction = store.begin().unwrap();
     let put = transaction.put_session(address, &session(1, 1, b""));
     assert!(matches!(put, Err(StoreError::Reference)), "{put:?}");
-    let set = transaction.set_verified(address, true);
+    let set = transaction.set_certificate(address, b"certificate");
     assert!(matches!(set, Err(StoreError::Reference)), "{set:?}");
 }
 

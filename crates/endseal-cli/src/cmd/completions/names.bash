@@ -21,7 +21,7 @@ _endseal_with_names() {
     local kinds=() suffix=""
     case "$above $before" in
         *" -r" | *" --recipient" | "contacts remove" | "contacts rename") kinds=(contacts) ;;
-        "session verify" | "session show" | "session reset" | "devices list") kinds=(contacts) ;;
+        "contacts verify" | "devices list") kinds=(contacts) ;;
         *" -g" | *" --group" | "group add" | "group remove" | "group rotate") kinds=(group) ;;
         "group show" | "group export") kinds=(group) ;;
         *" say" | *" history") kinds=(contacts group) ;;

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "90d")]
     #[arg(value_parser = duration::between(DAY, 5_000 * WEEK))]
     older_than: Duration,
-    /// Also delete sessions with unverified people that have no message left
+    /// Also delete sessions with people that have no message left
     #[arg(long)]
     unknown_senders: bool,
 }

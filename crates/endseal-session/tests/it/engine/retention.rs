@@ -129,14 +129,13 @@ fn sessions_of_outsiders_go_when_nothing_else_is_left_of_them() {
         other.receive_one(sender.address, b"hello", &body);
         hello.push((sender.address, body));
     }
-    let friend = two.address;
-    other.engine().transaction(|t| t.set_verified(friend, true)).unwrap();
     let policy = |days: u32| PrunePolicy::new(NOW + days * DAY).unknown_senders(true).rows(1);
     assert_eq!(prune(&mut other, &policy(0)).sessions, 0);
     assert_eq!(prune(&mut other, &policy(91)).sessions, 0);
-    other.engine().inbox().consume_many(&[1, 2]).unwrap();
+    // The message of the second one stays in the inbox.
+    other.engine().inbox().consume_many(&[1]).unwrap();
     let pruned = prune(&mut other, &policy(92));
-    assert_eq!(pruned.tombstones, 2);
+    assert_eq!(pruned.tombstones, 1);
     assert_eq!(prune(&mut other, &policy(92)).sessions + pruned.sessions, 1);
     other.kill();
     let left = |address| other.engine().transaction(|t| t.sessions(address)).unwrap().len();
@@ -147,7 +146,7 @@ fn sessions_of_outsiders_go_when_nothing_else_is_left_of_them() {
     let (from, body) = &hello[0];
     let again = other.receive(&[Envelope::from_device(b"hello", *from, body)])[0];
     assert!(!again.is_kept(), "{again:?}");
-    assert_eq!(other.texts(), [[0; 0]; 0]);
+    assert_eq!(other.texts(), [b"hello"]);
 }
 
 /// Parked messages have no time: the first call that sees one records it.
