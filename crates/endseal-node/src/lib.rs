@@ -31,7 +31,6 @@ mod atomic;
 mod error;
 mod error_line;
 mod file;
-mod frame_target;
 mod groups;
 mod home;
 mod identity;
@@ -43,6 +42,7 @@ pub mod person;
 mod renew;
 pub mod service;
 pub mod sessions;
+mod texts;
 pub mod transfer;
 mod wire_text;
 

@@ -19,10 +19,11 @@ use endseal_store::{OpenOptions, OpenStoreError, OuterKey, Protection, Store, Un
 
 use crate::home::Home;
 
-pub use error::{SessionsError, TextError};
+pub use crate::texts::{TextError, Texts};
+pub use error::SessionsError;
 pub use receive::{ReceiveError, Reception, Tally};
 pub use send::{
-    Texts, WriteOutboxError, encrypt_group, waiting, waiting_welcomes, write_outbox, write_welcomes,
+    WriteOutboxError, encrypt_group, waiting, waiting_welcomes, write_outbox, write_welcomes,
 };
 
 /// Name of the folder with the store.

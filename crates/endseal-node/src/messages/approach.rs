@@ -13,6 +13,7 @@ use endseal_session::{EngineError, GroupChangeError};
 
 use super::conversation::Conversation;
 use super::error::SyncError;
+use super::frame_target::Target;
 use super::hub::HubClient;
 use super::hub_groups::{HubGroup, HubGroups};
 use super::lost_member;
@@ -26,8 +27,6 @@ use super::resend::{give_up_group, resend_in};
 use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
 use super::undelivered::receivers;
-use super::unfollowed::may_give_up;
-use crate::frame_target::Target;
 
 /// Limit on the commits for one conversation in a visit. One suffices, unless the hub refuses it.
 const ATTEMPTS: usize = 4;
@@ -245,7 +244,7 @@ impl Sender<'_, '_> {
         self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
             let groups = HubGroups::of(transaction, conversation)?;
             let own = &self.own.identity;
-            Ok(may_give_up(&groups) && give_up_group(transaction, own, conversation, group)?)
+            Ok(groups.may_give_up() && give_up_group(transaction, own, conversation, group)?)
         })
     }
 

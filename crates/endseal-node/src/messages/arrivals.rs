@@ -17,6 +17,7 @@ use super::directory::{known_in, note_record};
 use super::hidden_team::{HiddenTeam, MAX_TEXTS, TeamRequest, show_known};
 use super::history::HistoryRow;
 use super::hub_groups::{HubGroups, conversation_of};
+use super::joined::note_passed;
 use super::known_persons::KnownPersons;
 use super::lost_member;
 use super::node_files::{NodeFiles, RosterResult};
@@ -30,11 +31,10 @@ use super::text::Text;
 use super::text_id::{SERIES_LEN, TextId};
 use super::unconfirmed::{Arrived, Due};
 use super::unfollowed::{announce_again, give_up_by_notice};
-use super::welcomes::note_passed;
 
 /// Messages of the inbox that are read at once.
 const PAGE: usize = 32;
-/// Time in milliseconds after which a text in a group that was given up makes the notice be repeated.
+/// Time in milliseconds after which a text in a group that was given up repeats the notice.
 const NOTICED: u64 = 60_000;
 /// Start of the ids under which messages are delivered again.
 const AGAIN: &[u8] = b"again";

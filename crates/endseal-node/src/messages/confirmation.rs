@@ -14,9 +14,9 @@ use super::text_id::{SERIES_LEN, TextId, series_name};
 /// Runs that are kept of a series: 16 KiB. Beyond, the oldest texts count as not delivered again.
 const MAX_RUNS: usize = 1_024;
 
-/// Takes receipts of a device in that came in a conversation. Those that are from a device which the
-/// person does not have, of a series of another device, or of texts that were never written, change
-/// nothing.
+/// Takes receipts of a device in that came in a conversation. Those that are from a device which
+/// the person does not have, of a series of another device, or of texts that were never written,
+/// change nothing.
 pub(super) fn take(
     transaction: &Transaction<'_, '_>,
     conversation: &Conversation,

@@ -11,6 +11,9 @@ use super::records::{self, GROUP, GROUPS, JOINED, Transaction};
 
 /// Groups of a conversation that are kept.
 const KEPT: usize = 64;
+/// Groups that may be given up in a conversation within seven days without a text of the user: a
+/// hub that withholds commits causes no more.
+const MAX_GIVEN_UP: usize = 4;
 /// Time in milliseconds for which a group that was given up still receives: 7 days.
 const RECEIVES: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Length of an encoded group: id (16) || time of giving up (8) || time of the last renewal (8) ||
@@ -171,6 +174,12 @@ impl HubGroups {
             self.put(transaction)?;
         }
         Ok(())
+    }
+
+    /// Returns true if a group may be given up because this device cannot follow it.
+    pub(super) fn may_give_up(&self) -> bool {
+        let given_up = self.groups.iter().filter(|it| it.given_up > 0 && !it.by_notice);
+        given_up.count() < MAX_GIVEN_UP
     }
 
     /// Returns the group that was given up last.

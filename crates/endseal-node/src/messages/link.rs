@@ -16,6 +16,7 @@ use endseal_session::{ConversationId, Engine, EngineError};
 
 use super::archive_part::ArchivePart;
 use super::error::HubError;
+use super::frame_target::Target;
 use super::hub::HubClient;
 use super::link_error::LinkError;
 use super::puts::put_others;
@@ -23,7 +24,6 @@ use super::records::{LINKED, LINKING, Transaction};
 use super::report::SyncReport;
 use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
-use crate::frame_target::Target;
 
 /// Length of a part in bytes.
 const PART: usize = 512 * 1024;

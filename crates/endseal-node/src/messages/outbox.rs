@@ -13,7 +13,7 @@ use super::records::{self, Transaction};
 use super::text;
 use super::text_id::next_id;
 use super::waiting::Waiting;
-use crate::sessions::{TextError, Texts};
+use crate::texts::{TextError, Texts};
 
 /// Reads all texts of an input.
 ///

@@ -14,6 +14,7 @@ use tokio::time::sleep;
 
 use super::archive_part::ArchivePart;
 use super::error::{HubError, SyncError};
+use super::frame_target::Target;
 use super::hub::{HubClient, HubExchange, MAX_WAIT};
 use super::hub_groups::{HubGroups, conversation_of_group};
 use super::membership::membership_in;
@@ -27,7 +28,6 @@ use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
 use super::unconfirmed;
 use super::waiting::Waiting;
-use crate::frame_target::Target;
 
 /// Frames that are read from the store at once.
 const PAGE: usize = 32;

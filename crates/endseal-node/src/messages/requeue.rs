@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::EngineError;
 
+use super::frame_target::{FRAME, Target};
 use super::payload::HubGroupId;
 use super::records::{self, Transaction};
 use super::shared_engine::SharedEngine;
-use crate::frame_target::{FRAME, Target};
 
 /// Records that are read from the store at once.
 const PAGE: usize = 32;

@@ -11,6 +11,7 @@ use endseal_session::{Engine, EngineError};
 
 use super::confirmation::confirmed;
 use super::conversation::Conversation;
+use super::frame_target::{FRAME, Target};
 use super::history::page_in;
 use super::hub_groups::{HubGroups, conversation_of_group};
 use super::payload::HubGroupId;
@@ -19,9 +20,7 @@ use super::shared_engine::SharedEngine;
 use super::text_id::TextId;
 use super::unconfirmed;
 use super::undelivered::{Confirmations, each_series, receivers, rows_that_wait};
-use super::unfollowed::may_give_up;
 use super::waiting::Waiting;
-use crate::frame_target::{FRAME, Target};
 
 /// Rows that are in memory at once.
 const PAGE: usize = 64;
@@ -31,8 +30,8 @@ const MAX_RESENT: usize = 1_000;
 /// Texts to a team that are sent again at once, the latest: a member who is away confirms nothing.
 const MAX_RESENT_TO_TEAM: usize = 100;
 
-/// Gives up a group of a conversation. Texts that wait in it for the hub, and those that not all its
-/// persons have confirmed, are unsent again. Returns false if it was given up before.
+/// Gives up a group of a conversation. Texts that wait in it for the hub, and those that not all
+/// its persons have confirmed, are unsent again. Returns false if it was given up before.
 pub(super) fn give_up_group(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
@@ -153,7 +152,7 @@ pub(super) fn give_up_unconfirmed(
     for (person, _) in counts.into_iter().filter(|(_, count)| *count == 0) {
         let conversation = Conversation::Person(person);
         let groups = HubGroups::of(transaction, &conversation)?;
-        if let Some(group) = groups.first().filter(|_| may_give_up(&groups)) {
+        if let Some(group) = groups.first().filter(|_| groups.may_give_up()) {
             give_up_group(transaction, own, &conversation, &group)?;
         }
     }

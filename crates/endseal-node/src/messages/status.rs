@@ -3,6 +3,7 @@
 use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
+use super::frame_target::Target;
 use super::hidden_team;
 use super::known_note;
 use super::membership::{Membership, membership_in};
@@ -10,7 +11,6 @@ use super::records::{self, PROBLEM, REQUEST, UNSENT};
 #[cfg(doc)]
 use super::settle_inbox;
 use super::undelivered;
-use crate::frame_target::Target;
 
 /// Counts of the waiting messages of a store.
 #[derive(Clone, Debug, Serialize, Deserialize)]

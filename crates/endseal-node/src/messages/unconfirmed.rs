@@ -15,6 +15,7 @@ use endseal_session::{Engine, EngineError, GroupChangeError};
 use super::address_bytes::ADDRESS_LEN;
 use super::blocked_person::BlockedPerson;
 use super::conversation::Conversation;
+use super::frame_target::Target;
 use super::hub_groups::HubGroups;
 use super::node_files::NodeFiles;
 use super::payload::HubGroupId;
@@ -23,7 +24,6 @@ use super::records::{self, ARRIVED, DUE, RECEIPT, Transaction};
 use super::runs::Runs;
 use super::shared_engine::SharedEngine;
 use super::text_id::{SERIES_LEN, TextId, series_name};
-use crate::frame_target::Target;
 
 /// Receipts that are read at once.
 const PAGE: usize = 32;
@@ -59,7 +59,7 @@ impl Arrived {
         value.map(|value| Self::read(&value).ok_or(EngineError::Damaged("arrived"))).transpose()
     }
 
-    /// Name of the record: name of the conversation || series (8) || first bytes of the writer (16).
+    /// Name of the record: name of the conversation || series (8) || start of the writer (16).
     fn name(conversation: &Conversation, writer: &PublicKey, series: &[u8; SERIES_LEN]) -> Vec<u8> {
         [&series_name(conversation, series)[..], &writer.as_bytes()[..16]].concat()
     }
@@ -190,10 +190,10 @@ pub(super) fn waits(engine: &mut Engine) -> Result<bool, EngineError> {
     Ok(is_due(engine)? || !engine.transaction(|it| receipts_that_wait(it))?.is_empty())
 }
 
-/// Encrypts the receipts that are due, each as a note for the device that wrote the texts. Members of
-/// teams, contacts and persons to whom this device has written receive them. The caller MUST have sent the
-/// texts before: a receipt stays due while texts for the same device wait. An older receipt that
-/// still waits for the same device is dropped. Returns true if receipts wait.
+/// Encrypts the receipts that are due, each as a note for the device that wrote the texts. Members
+/// of teams, contacts and persons to whom this device has written receive them. The caller MUST
+/// have sent the texts before: a receipt stays due while texts for the same device wait. An older
+/// receipt that still waits for the same device is dropped. Returns true if receipts wait.
 pub(super) fn encrypt_receipts(
     engine: &SharedEngine<'_>,
     files: &NodeFiles<'_>,

@@ -9,6 +9,7 @@ use endseal_session::{Engine, EngineError};
 
 use super::confirmation::{self, confirmed};
 use super::conversation::Conversation;
+use super::frame_target::Target;
 use super::history::{Confirmed, HistoryRow, history_page, page_in};
 use super::hub_groups::HubGroups;
 use super::records::{self, MEMBERS, SAID, SERIES, Transaction, UNSENT};
@@ -16,7 +17,6 @@ use super::runs::Runs;
 use super::text_delivery::TextDelivery;
 use super::text_id::{SERIES_LEN, TextId};
 use super::waiting::Waiting;
-use crate::frame_target::Target;
 
 /// Persons whose texts are counted at once.
 const PAGE: usize = 64;

@@ -22,9 +22,6 @@ use super::shared_engine::SharedEngine;
 
 /// Unknown devices for which the hub is asked at once.
 const MAX_ASKED: usize = 64;
-/// Groups that may be given up in a conversation within seven days without a text of the user: a
-/// hub that withholds commits causes no more.
-const MAX_GIVEN_UP: usize = 4;
 /// Groups that may be given up in a conversation within seven days because a member says that
 /// another one replaces them, if none is there that takes their place.
 const MAX_BY_NOTICE: usize = 4;
@@ -78,7 +75,7 @@ pub(super) async fn note_unopened(
                     let members = transaction.group_peers(group)?;
                     let is_member = members.iter().any(|(_, member)| member == peer);
                     let groups = HubGroups::of(transaction, &conversation)?;
-                    if is_member && may_give_up(&groups) {
+                    if is_member && groups.may_give_up() {
                         give_up_group(transaction, &own, &conversation, group)?;
                     }
                 }
@@ -126,7 +123,7 @@ pub(super) fn give_up_unfollowed(engine: &mut Engine) -> Result<(), EngineError>
             let is_given_up = |it: &HubGroup| it.id == *id && it.given_up > 0;
             if groups.groups.iter().any(is_given_up) {
                 drop_parked(transaction, id)?;
-            } else if may_give_up(&groups) {
+            } else if groups.may_give_up() {
                 give_up_group(transaction, &own, &conversation, id)?;
                 drop_parked(transaction, id)?;
                 let none = PeerId::from_bytes(&[0; PeerId::LEN]);
@@ -135,12 +132,6 @@ pub(super) fn give_up_unfollowed(engine: &mut Engine) -> Result<(), EngineError>
         }
         problem::forget_old(transaction)
     })
-}
-
-/// Returns true if a group may be given up because this device cannot follow it.
-pub(super) fn may_give_up(groups: &HubGroups) -> bool {
-    let given_up = groups.groups.iter().filter(|it| it.given_up > 0 && !it.by_notice);
-    given_up.count() < MAX_GIVEN_UP
 }
 
 /// Gives a group up because a member says in `by` that it was replaced.
@@ -173,7 +164,7 @@ pub(super) fn announce_again(
     group: &HubGroupId,
 ) -> Result<(), EngineError> {
     let mut groups = HubGroups::of(transaction, conversation)?;
-    let may_give_up = may_give_up(&groups);
+    let may_give_up = groups.may_give_up();
     match groups.groups.iter_mut().find(|it| it.given_up == 0) {
         Some(sending) if sending.id == *group || sending.announced().is_some() => Ok(()),
         Some(sending) => {

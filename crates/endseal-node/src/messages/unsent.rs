@@ -13,6 +13,7 @@ use super::conversation::Conversation;
 use super::device_change;
 use super::directory;
 use super::error::SyncError;
+use super::frame_target::Target;
 use super::history::HistoryRow;
 use super::hub_groups::{Documents, HubGroups};
 use super::lost_member;
@@ -22,7 +23,6 @@ use super::replacement;
 use super::report::{Skipped, SkippedReason, SyncReport};
 use super::undelivered::{is_unsent, receivers};
 use super::waiting::Waiting;
-use crate::frame_target::Target;
 
 /// Limit on attempts to encrypt texts while records of persons change.
 const ATTEMPTS: usize = 8;
@@ -189,7 +189,8 @@ impl KnownDocuments {
 
     /// Returns the conversations whose groups must change though no text waits: those all of whose
     /// groups were given up, those whose documents are later here, those with a group that the
-    /// others must learn of or to which members got no welcome, and teams of this person that have no group yet.
+    /// others must learn of or to which members got no welcome, and teams of this person that have
+    /// no group yet.
     pub(super) fn due(
         &self,
         transaction: &Transaction<'_, '_>,

@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
-use endseal_crypto::secret::Zeroizing;
 use endseal_session::group::{Members, MembershipState};
 use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
 
@@ -17,6 +16,7 @@ use super::error::SyncError;
 use super::hidden_team::HiddenTeam;
 use super::hub::HubClient;
 use super::hub_groups::{Documents, HubGroup, HubGroups, conversation_of_group};
+use super::joined::Joined;
 use super::known_persons::KnownPersons;
 use super::node_files::{NodeFiles, RosterResult};
 use super::payload::HubGroupId;
@@ -25,8 +25,6 @@ use super::records::{self, GROUP, JOINED, Transaction};
 use super::report::SyncReport;
 use super::shared_engine::SharedEngine;
 
-/// Groups that are read at once.
-const PAGE: usize = 256;
 /// Limit on the conversations with unknown persons that have groups.
 const MAX_UNKNOWN: usize = 1_024;
 
@@ -35,56 +33,6 @@ pub(super) struct Welcome {
     pub(super) peer: PeerId,
     pub(super) position: u64,
     pub(super) body: Bytes,
-}
-
-/// A group that was joined and not compared with what is known of its persons yet.
-struct Joined {
-    by_last_resort: bool,
-    /// True if messages of the group were passed over in the inbox.
-    has_passed: bool,
-    /// Device that sent the welcome, and its position.
-    peer: PeerId,
-    position: u64,
-    /// Number in the inbox up to which messages of a group with this id came before.
-    noted: u64,
-}
-
-impl Joined {
-    /// Writes the record: last resort (1) || passed (1) || peer id (32) || position (8) || number in
-    /// the inbox (8).
-    fn put(&self, transaction: &Transaction<'_, '_>, id: &[u8]) -> Result<(), EngineError> {
-        let mut value = vec![self.by_last_resort.into(), self.has_passed.into()];
-        value.extend_from_slice(self.peer.as_bytes());
-        value.extend_from_slice(&self.position.to_le_bytes());
-        value.extend_from_slice(&self.noted.to_le_bytes());
-        transaction.put_record(JOINED, id, &value)
-    }
-
-    fn read(value: &[u8]) -> Option<Self> {
-        let (&[by_last_resort @ 0..=1, has_passed @ 0..=1], rest) = value.split_first_chunk()?
-        else {
-            return None;
-        };
-        let (peer, rest) = rest.split_first_chunk()?;
-        let (position, noted) = rest.split_first_chunk()?;
-        Some(Self {
-            by_last_resort: by_last_resort == 1,
-            has_passed: has_passed == 1,
-            peer: PeerId::from_bytes(peer),
-            position: u64::from_le_bytes(*position),
-            noted: u64::from_le_bytes(noted.try_into().ok()?),
-        })
-    }
-
-    /// Returns up to [`PAGE`] such groups.
-    fn page(transaction: &Transaction<'_, '_>) -> Result<Vec<(HubGroupId, Self)>, EngineError> {
-        let page = transaction.records_after(JOINED, &[], PAGE)?;
-        let read = |(name, value): &(Vec<u8>, Zeroizing<Vec<u8>>)| {
-            let joined = name.as_slice().try_into().ok().zip(Self::read(value));
-            joined.ok_or(EngineError::Damaged("joined group"))
-        };
-        page.iter().map(read).collect()
-    }
 }
 
 /// Joins the groups of welcomes. The caller MUST call [`compare_joined`] before they are used.
@@ -175,17 +123,6 @@ pub(super) async fn compare_joined(
             }
         }
     }
-}
-
-/// Notes that a message of a group was passed over, if the group was not compared yet.
-pub(super) fn note_passed(
-    transaction: &Transaction<'_, '_>,
-    id: &ConversationId,
-) -> Result<(), EngineError> {
-    let ConversationId::Group(id) = id else { return Ok(()) };
-    let Some(value) = transaction.record(JOINED, id)? else { return Ok(()) };
-    let joined = Joined::read(&value).ok_or(EngineError::Damaged("joined group"))?;
-    Joined { has_passed: true, ..joined }.put(transaction, id)
 }
 
 /// Compares the persons of a group with what is known of them. Returns the class of a problem if

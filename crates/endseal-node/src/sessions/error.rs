@@ -1,11 +1,10 @@
 //! Errors of the store in the state directory.
 
 use core::{error, fmt};
-use std::io;
 use std::path::PathBuf;
 
 use endseal_keyring::device::DeviceId;
-use endseal_session::{EngineError, SendError};
+use endseal_session::EngineError;
 use endseal_store::{CreateStoreError, OpenStoreError, RestoreError};
 
 /// Reason why the sessions cannot be used.
@@ -68,50 +67,6 @@ impl error::Error for SessionsError {
             Self::Open { error, .. } => Some(error),
             Self::Restore { error, .. } => Some(error),
             _ => None,
-        }
-    }
-}
-
-/// Reason why texts were not encrypted. None of them was.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum TextError {
-    /// The input cannot be read.
-    Input(io::Error),
-    /// The text with this number, counted from 1, is longer than a message may be.
-    TooLong(u64),
-    /// The session or the store failed.
-    Send(SendError),
-}
-
-impl From<EngineError> for TextError {
-    fn from(error: EngineError) -> Self {
-        Self::Send(error.into())
-    }
-}
-
-impl From<SendError> for TextError {
-    fn from(error: SendError) -> Self {
-        Self::Send(error)
-    }
-}
-
-impl fmt::Display for TextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Input(_) => f.write_str("cannot read the texts"),
-            Self::TooLong(number) => write!(f, "text {number} is longer than a message may be"),
-            Self::Send(error) => error.fmt(f),
-        }
-    }
-}
-
-impl error::Error for TextError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Self::Input(error) => Some(error),
-            Self::Send(error) => error.source(),
-            Self::TooLong(_) => None,
         }
     }
 }

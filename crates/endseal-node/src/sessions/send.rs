@@ -1,80 +1,19 @@
 //! Encrypts texts into the outbox, and writes ciphertexts of the outbox to session files.
 
 use core::{error, fmt};
-use std::io::{BufRead, BufReader, Read, Write as _};
+use std::io::{Read, Write as _};
 
-use endseal_crypto::secret::Zeroizing;
 use endseal_session::{
-    ConversationId, Engine, EngineError, FileRecord, FileRoute, MAX_PLAINTEXT_LEN, OutgoingKind,
-    Pending,
+    ConversationId, Engine, EngineError, FileRecord, FileRoute, OutgoingKind, Pending,
 };
 
-use super::TextError;
 use crate::atomic::AtomicFile;
 use crate::error::FileError;
-use crate::frame_target::Target;
-use crate::messages::is_hub_group;
+use crate::messages::{Target, is_hub_group};
+use crate::texts::{TextError, Texts};
 
 /// Ciphertexts that are read from the store at once.
 const PAGE: usize = 64;
-
-/// The texts of an input: the whole input as one text, or one text a line. The buffer is wiped on
-/// drop.
-#[allow(missing_debug_implementations, reason = "it holds what is secret")]
-pub struct Texts<R> {
-    input: BufReader<R>,
-    lines: bool,
-    number: u64,
-    text: Zeroizing<Vec<u8>>,
-}
-
-impl<R: Read> Texts<R> {
-    /// Reads the whole input as one text.
-    #[must_use]
-    pub fn whole(input: R) -> Self {
-        Self::new(input, false)
-    }
-
-    /// Reads each line of the input as a text, without its end (LF or CR LF).
-    #[must_use]
-    pub fn lines(input: R) -> Self {
-        Self::new(input, true)
-    }
-
-    fn new(input: R, lines: bool) -> Self {
-        // The buffer is never reallocated, so that no copy stays in memory.
-        let text = Zeroizing::new(Vec::with_capacity(MAX_PLAINTEXT_LEN + 3));
-        Self { input: BufReader::with_capacity(1 << 16, input), lines, number: 0, text }
-    }
-
-    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, TextError> {
-        self.text.clear();
-        let limit = MAX_PLAINTEXT_LEN as u64 + 2;
-        let mut rest = (&mut self.input).take(limit);
-        let read = if self.lines {
-            rest.read_until(b'\n', &mut self.text)
-        } else if self.number == 0 {
-            rest.read_to_end(&mut self.text)
-        } else {
-            return Ok(None);
-        };
-        let read = read.map_err(TextError::Input)?;
-        if read == 0 && self.lines {
-            return Ok(None);
-        }
-        self.number += 1;
-        let mut text = self.text.as_slice();
-        if self.lines
-            && let Some(line) = text.strip_suffix(b"\n")
-        {
-            text = line.strip_suffix(b"\r").unwrap_or(line);
-        }
-        if text.len() > MAX_PLAINTEXT_LEN {
-            return Err(TextError::TooLong(self.number));
-        }
-        Ok(Some(text))
-    }
-}
 
 /// Encrypts each text to a group, in one transaction. Either all ciphertexts are in the outbox when
 /// this returns, or none. Returns their number.

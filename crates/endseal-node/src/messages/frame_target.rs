@@ -4,7 +4,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_session::olm::OlmAccount;
 use endseal_session::{EngineError, EngineTransaction};
 
-use crate::messages::HubGroupId;
+use super::payload::HubGroupId;
 
 /// Kind of the records that hold a [`Target`].
 pub(crate) const FRAME: u16 = 5;
