@@ -1,4 +1,4 @@
-"""A randomised model of people, their devices, kills, copies, restorations, links and expiry.
+"""A randomised model of people, their devices, a team, kills, copies, restorations, links and expiry.
 
 Each run is a random sequence of steps with a seed. At its end everybody visits the hub until
 nothing moves. Then every text was shown once on some device of its receiver, also if the hub
@@ -22,6 +22,7 @@ STEPS = 24
 # Visits of everybody at the end: sending again needs some.
 SETTLING = 5
 NAMES = ("alice", "bob")
+TEAM = "team"
 # The shortest time for which a hub keeps frames, and a pause after which all of them are older.
 RETENTION, PAUSE = "1s", 1.1
 
@@ -44,6 +45,7 @@ class Run(Life):
         # Texts that were confirmed by a directory, and lost with it before a person saw them.
         self.lost = set()
         self.friends()
+        self.people["alice"].ok("group", "create", TEAM, "bob")
         for name in NAMES:
             self.devices[name] = [Device(self.people[name], name)]
         self.address_of_hub = self.address()
@@ -89,10 +91,18 @@ class Run(Life):
 
     def step_say(self, name):
         device, text = self.device(name), f"{len(self.texts)} by {name}"
-        self.note(f"{device.name} says {text}")
-        device.person.ok("say", self.other(name), text)
+        to = self.other(name)
+        # A device that came without a backup learns of the team with its conversation.
+        if self.random.random() < 0.4 and self.has_team(device):
+            to = TEAM
+        self.note(f"{device.name} says {text} to {to}")
+        device.person.ok("say", to, text)
         receivers = [(it, it.lineage) for it in self.devices[self.other(name)]]
-        self.texts[text] = (name, device, device.lineage, receivers)
+        self.texts[text] = (name, device, device.lineage, receivers, to)
+
+    def has_team(self, device):
+        groups = json.loads(device.person.ok("--json", "group", "list").out)["groups"]
+        return any(group["group"] == TEAM for group in groups)
 
     def step_sync(self, name):
         self.visit(name, self.device(name))
@@ -216,7 +226,7 @@ class Run(Life):
 
     def faults(self):
         found = []
-        for text, (sender, device, lineage, receivers) in self.texts.items():
+        for text, (sender, device, lineage, receivers, to) in self.texts.items():
             reads = [read for read in self.reads if read[0] == text]
             if len(set(reads)) < len(reads):
                 found.append(f"'{text}' is shown twice: {reads}")
@@ -229,7 +239,7 @@ class Run(Life):
                 continue
             if not self.is_alive(sender, device, lineage):
                 continue
-            rows = device.person.ok("--json", "history", self.other(sender)).lines()
+            rows = device.person.ok("--json", "history", to).lines()
             shown = [row["delivery"] for row in rows if row["text"] == text]
             if shown == ["delivered"] and text in self.lost:
                 continue
