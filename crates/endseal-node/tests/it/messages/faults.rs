@@ -55,7 +55,7 @@ pub(super) struct Lies {
 pub(super) struct Memory {
     people: HashMap<[u8; 32], Vec<u8>>,
     certificates: HashMap<[u8; 32], Vec<Vec<u8>>>,
-    key_packages: HashMap<[u8; 32], Vec<Vec<u8>>>,
+    pub(super) key_packages: HashMap<[u8; 32], Vec<Vec<u8>>>,
     /// Waiting frames, by mailbox.
     pub(super) boxes: HashMap<[u8; 32], Vec<Vec<u8>>>,
     /// Members of groups, by their ids.

@@ -53,7 +53,7 @@ fn put_back(person: Person, name: &str) -> Person {
 }
 
 /// `endseal devices renew`
-async fn renew(person: Person, world: &World) -> Person {
+pub(super) async fn renew(person: Person, world: &World) -> Person {
     let Person { identity, root, device: before, home, engine, people, .. } = person;
     engine.into_store().close().unwrap();
     let device = Identity::generate(&mut OsRandom).unwrap();
@@ -98,7 +98,7 @@ fn deliveries(person: &mut Person, to: &Person) -> Vec<Option<TextDelivery>> {
 }
 
 /// Two people who have written to each other, so that both confirm.
-async fn friends(world: &World) -> [Person; 2] {
+pub(super) async fn friends(world: &World) -> [Person; 2] {
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     alice.say(&bob.identity, "hello");
     bob.say(&alice.identity, "hi");
@@ -285,7 +285,7 @@ async fn another_text_under_the_id_of_one_that_arrived_is_shown() {
 
 /// A text that was sent and not confirmed comes once, however often the device is renewed.
 #[tokio::test(flavor = "multi_thread")]
-async fn renewals_in_a_row_repeat_no_text() {
+pub(super) async fn renewals_in_a_row_repeat_no_text() {
     let world = World::new();
     let [mut alice, mut bob] = friends(&world).await;
     alice.say(&bob.identity, "sent and not confirmed");

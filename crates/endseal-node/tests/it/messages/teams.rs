@@ -20,7 +20,7 @@ pub(super) fn name(text: &str) -> Name {
     Name::new(text).unwrap()
 }
 
-fn member(at: usize, person: &Person) -> Member {
+pub(super) fn member(at: usize, person: &Person) -> Member {
     Member::new(name(&format!("m{at}")), person.root.public().clone())
 }
 
@@ -44,7 +44,7 @@ pub(super) fn import(person: &Person, roster: &Roster) {
 }
 
 /// The next epoch, with changes of the members.
-fn change(owner: &Person, removed: Option<&str>, added: Option<Member>) -> Roster {
+pub(super) fn change(owner: &Person, removed: Option<&str>, added: Option<Member>) -> Roster {
     let mut changes = RosterChanges::new();
     removed.map(|it| changes.remove(name(it)));
     added.map(|it| changes.add(it));
