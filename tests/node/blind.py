@@ -167,8 +167,8 @@ def look_for(words, world):
     world.stop()
     places = world.places()
     found = sorted(set(found + search(words, places)))
-    # 3 times 102 texts, and the receipts for the first two times.
-    assert waiting == 308, waiting
+    # The welcome, 3 times 102 texts, and the receipts for the first two times.
+    assert waiting == 309, waiting
     assert min(world.capture.there, world.capture.back) > 100, "the nodes are behind the relay"
     # As long as what was sent, in both directions.
     assert world.capture.file.stat().st_size > 2 * 3 * 600_000
