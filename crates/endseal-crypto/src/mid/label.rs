@@ -83,8 +83,6 @@ labels! {
     IDENTITY_STORE = "endseal/identity@v1 store key";
     /// Identity file: the file key from the passphrase's output and the header.
     IDENTITY_FILE = "endseal/identity-file@v1 file key";
-    /// Letter: prefix of the context of its envelope (docs/spec/letter.md).
-    LETTER_ENVELOPE = "endseal/letter@v1 envelope";
     /// Link: the number that people compare on both devices (docs/spec/identity.md, "Link").
     LINK_CHECK = "endseal/link@v1 check number";
     /// Link: the secret of a link text from the store key of the new device.

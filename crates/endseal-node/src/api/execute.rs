@@ -177,7 +177,7 @@ fn unread(engine: &mut Engine, after: u64) -> Result<Page<TextRow>, EngineError>
                 return Ok(Page { rows, next: Some(text.number - 1) });
             }
             let Unread { number, conversation, writer, .. } = text;
-            // Letters of a muted person are those of the group.
+            // Texts of a muted person to a group are those of the group.
             let is_muted = matches!(&conversation, Conversation::Person(it) if muted.contains(it));
             let row = TextRow::new(number, conversation, writer, text.text(&own));
             rows.push(TextRow { is_muted, ..row });

@@ -13,7 +13,7 @@ use crate::node_access::with_node;
 /// Do not print texts of a person as they arrive, or list muted people
 ///
 /// Texts of a muted person stay unread: endseal inbox prints them, and endseal inbox --follow does
-/// not. Letters to groups are not muted.
+/// not. Texts to groups are not muted.
 #[derive(clap::Args, Debug)]
 pub(crate) struct MuteArgs {
     /// Contact or identity [default: list all muted people]
