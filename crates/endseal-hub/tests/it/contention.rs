@@ -176,7 +176,9 @@ async fn transactions_that_wait_for_each_other_are_repeated() {
     let threads = [thread::spawn(locks([one, two])), thread::spawn(locks([two, one]))];
     let runs = threads.map(|it| it.join().unwrap());
     let runs: Result<Vec<i32>, StorageError> = runs.into_iter().collect();
-    assert_eq!(runs.unwrap().iter().sum::<i32>(), 3, "one was repeated");
+    // The one that was aborted may begin before the other goes on, and meet it again.
+    let runs: i32 = runs.unwrap().iter().sum();
+    assert!((3..=6).contains(&runs), "{runs} runs of two transactions");
 }
 
 /// A device registers at two hubs at once, with an invitation for one.
