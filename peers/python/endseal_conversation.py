@@ -15,6 +15,9 @@ ONESELF, PAIR, TEAM = 1, 2, 3
 MAX_STATE, MAX_EVIDENCE = 1 << 20, 512 << 10
 # Epoch, digest and devices of a member of a team of whom no record is known.
 NO_RECORD = (0, bytes(32), [])
+# The same of a member who has left.
+DEPARTED = (2**64 - 1, bytes(32), [])
+DOCUMENTS, DEPARTURE = 1, 2
 
 
 class Refused(Exception):
@@ -109,8 +112,8 @@ def state(data):
     for member in members:
         epoch, digest = fields.number(8), fields.take(32)
         devices = [fields.number(4) for _ in range(fields.number(1))]
-        if kind != TEAM or (epoch, digest, devices) != NO_RECORD:
-            require(epoch > 0 and devices and devices[0] > 0)
+        if kind != TEAM or (epoch, digest, devices) not in (NO_RECORD, DEPARTED):
+            require(0 < epoch < DEPARTED[0] and devices and devices[0] > 0)
             require(all(a < b for a, b in zip(devices, devices[1:])))
         persons[member] = (epoch, digest, devices)
     require(not fields.data)
@@ -118,10 +121,15 @@ def state(data):
 
 
 def evidence(data):
-    """ "Evidence": the roster or None, and person records with their devices"""
+    """ "Evidence": the roster or None, and person records with their devices; None: departure"""
     require(len(data) <= MAX_EVIDENCE)
     fields = Fields(data)
     require(fields.number(1) == 1)
+    kind = fields.number(1)
+    require(kind in (DOCUMENTS, DEPARTURE))
+    if kind == DEPARTURE:
+        require(not fields.data)
+        return None
     document = fields.document()
     roster = read(rosters.roster, document) if document else None
     records = []
@@ -131,9 +139,16 @@ def evidence(data):
     return roster, records
 
 
-def after(before, roster, records):
+def after(before, documents, committer):
     """The state after evidence."""
-    members = before.members
+    if documents is None:
+        require(before.kind == TEAM, "roster")
+        known = before.persons.get(committer, NO_RECORD)
+        require(known not in (NO_RECORD, DEPARTED), "departure")
+        require(before.roster.owner != committer, "departure")
+        persons = {**before.persons, committer: DEPARTED}
+        return State(before.kind, before.roster, before.members, persons)
+    (roster, records), members = documents, before.members
     if roster:
         require(before.kind == TEAM, "roster")
         try:

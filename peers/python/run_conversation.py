@@ -7,7 +7,7 @@ import vector_run
 
 
 NOTE = ("note", "exported", "to", "signer")
-INPUTS = {"state": ("state",), "evidence": ("evidence",), "change": ("state", "evidence")}
+INPUTS = {"state": ("state",), "evidence": ("evidence",), "change": ("state", "committer", "evidence")}
 INPUTS["note"] = NOTE
 
 
@@ -27,9 +27,9 @@ def outputs(vector):
         devices = " ".join(device.hex() for device in state.devices())
         return {"state": vector["state"], "digest": state.digest().hex(), "devices": devices}
     assert kind == "change", kind
-    roster, records = conversation.evidence(bytes.fromhex(vector["evidence"]))
-    after = conversation.after(state, roster, records)
-    inputs = {name: vector[name] for name in ("state", "evidence")}
+    documents = conversation.evidence(bytes.fromhex(vector["evidence"]))
+    after = conversation.after(state, documents, bytes.fromhex(vector["committer"]))
+    inputs = {name: vector[name] for name in INPUTS["change"]}
     return {**inputs, "after": after.encoded().hex()}
 
 

@@ -419,7 +419,7 @@ impl Group {
 
     /// Makes a commit that brings the group of a conversation nearer to its devices: takes evidence
     /// over, removes members that are no device after that, and adds devices by their key packages.
-    /// A member that is added again is replaced. The commit is pending until accepted.
+    /// If this person leaves, the next commit of another member removes this device. A member that is added again is replaced. The commit is pending until accepted.
     ///
     /// # Errors
     /// [`GroupError::NoConversation`] for a group without one, [`GroupError::Membership`] if the
@@ -434,7 +434,10 @@ impl Group {
         let before = self.conversation().ok_or(GroupError::NoConversation)?;
         let after = match evidence.is_empty() {
             true => before.clone(),
-            false => before.after(evidence).map_err(|_| GroupError::Membership)?,
+            false => {
+                let own = &self.now.address.identity;
+                before.after(evidence, own).map_err(|_| GroupError::Membership)?
+            }
         };
         let document = match evidence.is_empty() {
             true => None,
@@ -450,11 +453,12 @@ impl Group {
         }
         let own = self.now.address;
         let goes = |it: &Address| !after.has_device(it) || added.contains(it);
-        if goes(&own) {
+        if goes(&own) && !evidence.is_departure() {
             return Err(GroupError::RemovesItself);
         }
-        let leaves: Vec<u32> =
-            self.now.members().filter(|(_, it)| goes(it)).map(|(leaf, _)| leaf).collect();
+        // A device that leaves stays until another member removes it.
+        let leaves = self.now.members().filter(|(_, it)| *it != own && goes(it));
+        let leaves: Vec<u32> = leaves.map(|(leaf, _)| leaf).collect();
         self.commit(now, GroupError::InvalidKeyPackage, |mut builder| {
             builder = leaves.into_iter().try_fold(builder, CommitBuilder::remove_member)?;
             builder = packages.into_iter().try_fold(builder, CommitBuilder::add_member)?;

@@ -124,7 +124,14 @@ fn in_order(alice: Vec<u8>, bob: Vec<u8>) -> [Vec<u8>; 2] {
 
 fn evidence(roster: &[u8], records: &[&PersonRecord]) -> Vec<u8> {
     let records: Vec<_> = records.iter().map(|it| with_length(it.as_bytes())).collect();
-    [&[1][..], &with_length(roster), &records.concat()].concat()
+    [&[1, 1][..], &with_length(roster), &records.concat()].concat()
+}
+
+/// Evidence by which the committer leaves.
+const DEPARTURE: &[u8] = &[1, 2];
+/// A person who has left a team.
+fn departed() -> Vec<u8> {
+    [&u64::MAX.to_le_bytes()[..], &[0; 33]].concat()
 }
 
 pub(crate) fn write(dir: &Path) {
@@ -236,6 +243,8 @@ fn states(dir: &Path) {
     let pair = state(2, &pair_keys(), &persons());
     let own = state(1, &key(ALICE), &[person(&second, &[7, 9])]);
     let team = state(3, &with_length(roster(ALICE).as_bytes()), &persons());
+    let one_left = in_order(person(&second, &[7, 9]), departed());
+    let left = state(3, &with_length(roster(ALICE).as_bytes()), &one_left);
     let devices_of = |of: u8, numbers: &[u32]| {
         let address = |number: &u32| {
             let bytes = [&key(of)[..], &number.to_le_bytes()].concat();
@@ -255,6 +264,7 @@ fn states(dir: &Path) {
         ("state-oneself", "two devices of one person", &own, devices_of(ALICE, &[7, 9])),
         ("state-pair", "two persons, the smaller key first", &pair, both.clone()),
         ("state-team", "the members of a roster", &team, both),
+        ("state-departed", "a member has left", &left, devices_of(ALICE, &[7, 9])),
     ] {
         Vector::new(scenario, comment, "ok")
             .with("kind", "state")
@@ -284,6 +294,7 @@ fn states(dir: &Path) {
         ("state-no-record", "a person of a pair without a record", {
             state(2, &pair_keys(), &in_order(person(&second, &[7, 9]), vec![0; 41]))
         }),
+        ("state-departed-pair", "one of two persons has left", state(2, &pair_keys(), &one_left)),
         ("state-order", "the greater key first", state(2, &backwards, &persons())),
         (
             "state-twice",
@@ -318,6 +329,7 @@ fn documents(dir: &Path) {
     let ok = [
         ("evidence-record", "one person record", &record),
         ("evidence-roster", "a roster and a person record", &both),
+        ("evidence-departure", "the committer leaves", &DEPARTURE.to_vec()),
     ];
     for (scenario, comment, bytes) in ok {
         let vector = Vector::new(scenario, comment, "ok").with("kind", "evidence");
@@ -329,13 +341,17 @@ fn documents(dir: &Path) {
     for (scenario, comment, bytes) in [
         ("evidence-nothing", "neither a roster nor a record", evidence(&[], &[])),
         ("evidence-version", "another version", [&[2], &record[1..]].concat()),
+        ("evidence-kind", "an unknown kind", [&[1, 3], &record[2..]].concat()),
+        ("evidence-departure-longer", "a departure with a record", {
+            [DEPARTURE, &record[2..]].concat()
+        }),
         ("evidence-cut", "the last byte is missing", record[..record.len() - 1].to_vec()),
         ("evidence-longer", "a length without a record", [&record[..], &[0; 3]].concat()),
         ("evidence-empty-record", "a record of no bytes", [&record[..], &[0; 4]].concat()),
         ("evidence-forged", "a record whose signature is wrong", forged),
         ("evidence-no-record", "a roster in the place of a record", {
             let roster = with_length(roster(ALICE).as_bytes());
-            [&[1, 0, 0, 0, 0][..], &roster].concat()
+            [&[1, 1, 0, 0, 0, 0][..], &roster].concat()
         }),
     ] {
         let vector = Vector::new(scenario, comment, "format").with("kind", "evidence");
@@ -401,11 +417,33 @@ fn changes(dir: &Path) {
             evidence(&[], &[&carol]),
             with_all,
         ),
+        (
+            "change-departure",
+            "a member leaves",
+            &team,
+            DEPARTURE.to_vec(),
+            of_team(&roster(ALICE), &[(ALICE, a.clone()), (BOB, departed())]),
+        ),
+        (
+            "change-departed-stays",
+            "a roster that still has a member who left",
+            &of_team(&roster(ALICE), &[(ALICE, a.clone()), (BOB, departed())]),
+            evidence(with_carol.as_bytes(), &[]),
+            of_team(&with_carol, &[(ALICE, a.clone()), (BOB, departed()), (CAROL, vec![0; 41])]),
+        ),
+        (
+            "change-departed-goes",
+            "a roster without a member who left",
+            &of_team(&roster(ALICE), &[(ALICE, a.clone()), (BOB, departed())]),
+            evidence(next_roster(None, Some("bob")).as_bytes(), &[]),
+            of_team(&next_roster(None, Some("bob")), &[(ALICE, a.clone())]),
+        ),
     ];
     for (scenario, comment, state, evidence, after) in ok {
         Vector::new(scenario, comment, "ok")
             .with("kind", "change")
             .with_hex("state", state)
+            .with_hex("committer", &key(BOB))
             .with_hex("evidence", &evidence)
             .with_hex("after", &after)
             .write(dir);
@@ -442,6 +480,34 @@ fn changes(dir: &Path) {
             evidence(next_roster(None, Some("bob")).as_bytes(), &[&next(&bob, BOB, 2)]),
         ),
         (
+            "change-departed-back",
+            "a record of a member who left",
+            "record",
+            &of_team(&roster(ALICE), &[(ALICE, a.clone()), (BOB, departed())]),
+            evidence(&[], &[&next(&bob, BOB, 2)]),
+        ),
+        (
+            "change-departure-twice",
+            "a member leaves who has left",
+            "departure",
+            &of_team(&roster(ALICE), &[(ALICE, a.clone()), (BOB, departed())]),
+            DEPARTURE.to_vec(),
+        ),
+        (
+            "change-departure-owner",
+            "the owner leaves",
+            "departure",
+            &of_team(&roster(BOB), &[(ALICE, a.clone()), (BOB, b.clone())]),
+            DEPARTURE.to_vec(),
+        ),
+        (
+            "change-departure-pair",
+            "one of two persons leaves",
+            "roster",
+            &before,
+            DEPARTURE.to_vec(),
+        ),
+        (
             "change-roster-owner",
             "a roster of another owner",
             "roster",
@@ -466,6 +532,7 @@ fn changes(dir: &Path) {
         Vector::new(scenario, comment, expect)
             .with("kind", "change")
             .with_hex("state", state)
+            .with_hex("committer", &key(BOB))
             .with_hex("evidence", &evidence)
             .write(dir);
     }

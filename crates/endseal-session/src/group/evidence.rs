@@ -1,5 +1,5 @@
-//! Rosters and person records that a commit of a conversation carries, and that justify it
-//! (docs/spec/conversation.md, "Evidence").
+//! What a commit of a conversation carries, and what justifies it: rosters and person records, or
+//! the committer's word that it leaves (docs/spec/conversation.md, "Evidence").
 
 use endseal_keyring::{PersonRecord, Roster};
 
@@ -9,19 +9,35 @@ use crate::fields::Fields;
 /// Length limit of encoded evidence, in bytes: a commit and its notice are shorter than 1 MiB.
 const MAX_EVIDENCE_LEN: usize = 512 << 10;
 const VERSION: u8 = 1;
+const DOCUMENTS: u8 = 1;
+const DEPARTURE: u8 = 2;
 
-/// Signed documents from which a later state of a conversation follows. All of them were verified.
+/// Signed documents from which a later state of a conversation follows, all of them verified; or a
+/// departure, for which the commit itself is the proof.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
     roster: Option<Roster>,
     records: Vec<PersonRecord>,
+    is_departure: bool,
 }
 
 impl Evidence {
     /// Makes evidence of a roster, which may be absent, and person records.
     #[must_use]
     pub const fn new(roster: Option<Roster>, records: Vec<PersonRecord>) -> Self {
-        Self { roster, records }
+        Self { roster, records, is_departure: false }
+    }
+
+    /// Makes the evidence by which the person of the committer leaves a team.
+    #[must_use]
+    pub const fn departure() -> Self {
+        Self { roster: None, records: Vec::new(), is_departure: true }
+    }
+
+    /// Returns true if the person of the committer leaves the team.
+    #[must_use]
+    pub const fn is_departure(&self) -> bool {
+        self.is_departure
     }
 
     /// Returns the new roster of a team.
@@ -36,10 +52,10 @@ impl Evidence {
         &self.records
     }
 
-    /// Returns true if there is neither a roster nor a record.
+    /// Returns true if there is neither a roster, nor a record, nor a departure.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.roster.is_none() && self.records.is_empty()
+        self.roster.is_none() && self.records.is_empty() && !self.is_departure
     }
 
     /// Encodes the evidence as the specification says.
@@ -47,7 +63,10 @@ impl Evidence {
     /// # Errors
     /// [`MembershipError::TooLong`] if it is longer than 512 KiB.
     pub fn to_bytes(&self) -> Result<Vec<u8>, MembershipError> {
-        let mut out = vec![VERSION];
+        if self.is_departure {
+            return Ok(vec![VERSION, DEPARTURE]);
+        }
+        let mut out = vec![VERSION, DOCUMENTS];
         put(&mut out, self.roster.as_ref().map_or(&[], Roster::as_bytes));
         self.records.iter().for_each(|it| put(&mut out, it.as_bytes()));
         if out.len() > MAX_EVIDENCE_LEN { Err(MembershipError::TooLong) } else { Ok(out) }
@@ -70,6 +89,11 @@ impl Evidence {
         if fields.byte()? != VERSION {
             return None;
         }
+        match fields.byte()? {
+            DOCUMENTS => {}
+            DEPARTURE => return fields.rest().is_empty().then_some(Self::departure()),
+            _ => return None,
+        }
         let roster = match document(&mut fields)? {
             [] => None,
             bytes => Some(Roster::parse(bytes).ok()?),
@@ -78,7 +102,7 @@ impl Evidence {
         while !fields.rest().is_empty() {
             records.push(PersonRecord::parse(document(&mut fields)?).ok()?);
         }
-        Some(Self { roster, records })
+        Some(Self::new(roster, records))
     }
 }
 

@@ -22,8 +22,10 @@ pub enum MembershipError {
     Record,
     /// A roster does not follow the one that the conversation has.
     Roster(RosterChainError),
-    /// There is a roster for a conversation of one or two persons.
+    /// There is a roster for a conversation of one or two persons, or a person leaves it.
     NoTeam,
+    /// The owner of a team leaves it, or a person who is no member.
+    Departure,
 }
 
 impl fmt::Display for MembershipError {
@@ -36,7 +38,8 @@ impl fmt::Display for MembershipError {
             Self::RecordTwice => "two person records are of one person",
             Self::Record => "a person record does not follow the one before",
             Self::Roster(_) => "the roster does not follow the one before",
-            Self::NoTeam => "a conversation of one or two persons has no roster",
+            Self::NoTeam => "only a team has a roster, and members who leave",
+            Self::Departure => "only a member who is not the owner leaves a team",
         })
     }
 }

@@ -18,6 +18,8 @@ const VERSION: u8 = 1;
 const ONESELF: u8 = 1;
 const PAIR: u8 = 2;
 const TEAM: u8 = 3;
+/// Epoch of a person who has left a team: no record follows it.
+const DEPARTED: u64 = u64::MAX;
 
 /// Persons who belong to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +64,9 @@ impl Members {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Person {
     identity: PublicKey,
-    /// Epoch and digest of the person record. Epoch and digest of a member of a team of whom no
-    /// record is known are 0, and there is no device.
+    /// Epoch and digest of the person record. Of a member of a team of whom no record is known, and
+    /// of one who has left it, the digest is 0, there is no device, and the epoch is 0 or
+    /// [`DEPARTED`].
     epoch: u64,
     digest: [u8; hash::LEN],
     /// Numbers of the devices, in ascending order.
@@ -73,6 +76,10 @@ pub(super) struct Person {
 impl Person {
     fn without_record(identity: PublicKey) -> Self {
         Self { identity, epoch: 0, digest: [0; hash::LEN], devices: Vec::new() }
+    }
+
+    fn departed(identity: PublicKey) -> Self {
+        Self { epoch: DEPARTED, ..Self::without_record(identity) }
     }
 
     fn of(record: &PersonRecord) -> Self {
@@ -117,6 +124,17 @@ impl MembershipState {
         Ok(state)
     }
 
+    /// Makes members of a team those who have left it. Others are left out.
+    #[must_use]
+    pub fn without(mut self, departed: &[PublicKey]) -> Self {
+        if matches!(self.members, Members::Team(_)) {
+            for person in self.persons.iter_mut().filter(|it| departed.contains(&it.identity)) {
+                *person = Person::departed(person.identity);
+            }
+        }
+        self
+    }
+
     /// Returns who belongs to the conversation.
     #[must_use]
     pub const fn members(&self) -> &Members {
@@ -146,16 +164,36 @@ impl MembershipState {
     #[must_use]
     pub fn record_of(&self, identity: &PublicKey) -> Option<(u64, [u8; hash::LEN])> {
         self.person(identity)
-            .filter(|person| person.epoch > 0)
+            .filter(|person| person.epoch > 0 && person.epoch != DEPARTED)
             .map(|person| (person.epoch, person.digest))
     }
 
-    /// Returns the state after a change for which there is evidence.
+    /// Returns true if a member of the team has left it.
+    #[must_use]
+    pub fn has_departed(&self, identity: &PublicKey) -> bool {
+        self.person(identity).is_some_and(|person| person.epoch == DEPARTED)
+    }
+
+    /// Returns the state after a change for which there is evidence. `committer` is the person who
+    /// makes the commit.
     ///
     /// # Errors
-    /// [`MembershipError`] if a roster or a record does not follow the one in this state, or if
-    /// [`Self::new`] would fail for the result.
-    pub fn after(&self, evidence: &Evidence) -> Result<Self, MembershipError> {
+    /// [`MembershipError`] if a roster or a record does not follow the one in this state, if the
+    /// committer cannot leave, or if [`Self::new`] would fail for the result.
+    pub fn after(
+        &self,
+        evidence: &Evidence,
+        committer: &PublicKey,
+    ) -> Result<Self, MembershipError> {
+        if evidence.is_departure() {
+            let Members::Team(roster) = &self.members else {
+                return Err(MembershipError::NoTeam);
+            };
+            if roster.owner() == committer || self.record_of(committer).is_none() {
+                return Err(MembershipError::Departure);
+            }
+            return Ok(self.clone().without(&[*committer]));
+        }
         let mut next = self.clone();
         if let Some(roster) = evidence.roster() {
             let Members::Team(known) = &self.members else {
@@ -179,7 +217,9 @@ impl MembershipState {
         };
         let follows = |before: &Person| {
             let after = later.person(&before.identity);
-            after.is_none_or(|it| it.epoch > before.epoch || it == before)
+            // Who has left comes back by a later roster alone.
+            let is_back = before.epoch == DEPARTED && self.members != later.members;
+            after.is_none_or(|it| it.epoch > before.epoch || it == before || is_back)
         };
         is_same && self.persons.iter().all(follows)
     }
@@ -310,9 +350,10 @@ impl MembershipState {
             let device = |_| NonZeroU32::new(u32::from_le_bytes(*fields.array()?));
             let devices = (0..count).map(device).collect::<Option<Vec<_>>>()?;
             let person = Person { identity, epoch, digest, devices };
-            let is_empty =
-                matches!(members, Members::Team(_)) && person == Person::without_record(identity);
-            let has_record = epoch > 0
+            let is_empty = matches!(members, Members::Team(_))
+                && (person == Person::without_record(identity)
+                    || person == Person::departed(identity));
+            let has_record = (1..DEPARTED).contains(&epoch)
                 && !person.devices.is_empty()
                 && person.devices.is_sorted_by(|a, b| a < b);
             if !is_empty && !has_record {

@@ -71,7 +71,7 @@ impl MlsRules for Rules {
     fn filter_proposals(
         &self,
         _: CommitDirection,
-        _: CommitSource,
+        source: CommitSource,
         roster: &Roster<'_>,
         _: &GroupContext,
         proposals: ProposalBundle,
@@ -90,7 +90,7 @@ impl MlsRules for Rules {
             None if known != proposals.length() => return Err(Refused::UnknownProposal),
             None => {}
             Some(state) => {
-                let next = check_conversation(state, roster, &proposals)?;
+                let next = check_conversation(state, &source, roster, &proposals)?;
                 self.0.table().conversation = Some(next);
             }
         }
@@ -132,6 +132,7 @@ impl MlsRules for Rules {
 /// Checks a commit against the membership rule, and returns the state after it.
 fn check_conversation(
     before: Arc<MembershipState>,
+    source: &CommitSource,
     roster: &Roster<'_>,
     proposals: &ProposalBundle,
 ) -> Result<Arc<MembershipState>, Refused> {
@@ -153,7 +154,12 @@ fn check_conversation(
         ([], []) => before,
         ([evidence], [context]) if evidence.proposal.proposal_type() == EVIDENCE => {
             let evidence = Evidence::from_bytes(evidence.proposal.data());
-            let after = evidence.and_then(|it| before.after(&it));
+            // A device that is no member yet makes no commits here.
+            let CommitSource::ExistingMember(by) = source else {
+                return Err(Refused::Membership);
+            };
+            let by = credential::address(&by.signing_identity).map_err(|_| Refused::Membership)?;
+            let after = evidence.and_then(|it| before.after(&it, &by.identity));
             let after = after.map_err(|_| Refused::Membership)?;
             if !is_state_of(&context.proposal, &after) {
                 return Err(Refused::Membership);

@@ -283,7 +283,7 @@ fn a_team_follows_its_roster() {
     assert_eq!(MembershipState::from_bytes(&without.to_bytes()), Ok(without.clone()));
     assert_eq!(without.devices().count(), 1);
     let record = Evidence::new(None, vec![bob.record.clone()]);
-    assert_eq!(without.after(&record).unwrap().devices().count(), 2);
+    assert_eq!(without.after(&record, &alice.identity()).unwrap().devices().count(), 2);
     let pair = Members::of_two(alice.identity(), bob.identity());
     assert_eq!(
         MembershipState::new(pair, &records(&[&alice])).err(),
@@ -320,6 +320,56 @@ fn a_team_follows_its_roster() {
     let forged = forged.unwrap().sign(&bob.root, b"sealed").unwrap();
     let refused = owner.change(&Evidence::new(Some(forged), Vec::new()), [], NOW);
     assert_eq!(refused.err(), Some(GroupError::Membership));
+}
+
+/// A member leaves without the owner: the next member who commits removes the device.
+#[test]
+fn a_member_leaves_a_team() {
+    let (alice, bob) = (Person::new(1, &[1]), Person::new(2, &[1, 2]));
+    let name = |text: &str| Name::new(text).unwrap();
+    let member =
+        |text: &str, person: &Person| Member::new(name(text), person.root.public().clone());
+    let id = GroupId::generate(&mut OsRandom, &alice.root, &name("team")).unwrap();
+    let members = vec![member("alice", &alice), member("bob", &bob)];
+    let roster = Roster::create(name("team"), id, alice.identity(), members).unwrap();
+    let roster = roster.sign(&alice.root, b"sealed").unwrap();
+    let members = Members::Team(Box::new(roster));
+    let state = MembershipState::new(members, &records(&[&alice, &bob])).unwrap();
+    let mut owner = alice.device(1).create_conversation(b"team", state, NOW).unwrap();
+    let packages = [1, 2].map(|number| package(&bob.device(number)));
+    let both = packages.iter().map(|it| it.0.as_slice());
+    let commit = owner.change(&no_evidence(), both, NOW).unwrap();
+    owner.accept_pending().unwrap();
+    let mut bobs: Vec<_> = [(1, 0), (2, 1)]
+        .map(|(number, at)| join(&bob.device(number), &commit.welcome[0], &packages[at].1))
+        .map(Result::unwrap)
+        .into();
+    let departure = Evidence::departure();
+    assert_eq!(owner.change(&departure, [], NOW).err(), Some(GroupError::Membership));
+    let commit = bobs[0].change(&departure, [], NOW).unwrap();
+    bobs[0].accept_pending().unwrap();
+    assert!(apply(&mut bobs[1..], &commit)[0].is_removed);
+    let change = apply(core::slice::from_mut(&mut owner), &commit).remove(0);
+    assert_eq!(change.by, bob.device(1).address());
+    assert!(change.evidence.unwrap().is_departure());
+    assert_eq!(change.removed, [bob.device(2).address()]);
+    for group in [&owner, &bobs[0]] {
+        let state = group.conversation().unwrap();
+        assert!(state.has_departed(&bob.identity()) && !state.has_departed(&alice.identity()));
+        assert_eq!(state.record_of(&bob.identity()), None);
+        assert_eq!(group.members().len(), 2);
+    }
+    // Neither of the devices comes back, and nothing of the person.
+    assert_eq!(bobs[0].change(&departure, [], NOW).err(), Some(GroupError::Membership));
+    let (public, _) = package(&bob.device(2));
+    let again = owner.change(&no_evidence(), [public.as_slice()], NOW);
+    assert_eq!(again.err(), Some(GroupError::Membership));
+    let record = Evidence::new(None, vec![bob.with(&[3], &[]).record]);
+    assert_eq!(owner.change(&record, [], NOW).err(), Some(GroupError::Membership));
+    let commit = owner.change(&no_evidence(), [], NOW).unwrap();
+    owner.accept_pending().unwrap();
+    assert!(apply(&mut bobs[..1], &commit)[0].is_removed);
+    assert_eq!(owner.members(), [alice.device(1).address()]);
 }
 
 #[test]
