@@ -153,6 +153,8 @@ METHODS = {
     "mute": {"person": person, "is_muted": truth},
     "verify": {"person": person, "is_verified": truth},
     "persons": {},
+    "leave": {"team": conversation},
+    "departures": {},
     "problems": {},
     "forget_problems": {"last": u64},
     "devices": {"person": person},

@@ -113,6 +113,12 @@ impl From<Error> for Failure {
             ErrorKind::Own => Self::of(Kind::Usage, &error).hint("nothing was changed"),
             ErrorKind::Blocked => SayError::Blocked.into(),
             ErrorKind::NoGroup => SayError::Group.into(),
+            ErrorKind::NotMember => Self::of(Kind::Usage, &error)
+                .hint("nothing was changed; the owner can remove you and add you again"),
+            ErrorKind::Owner => Self::of(Kind::Usage, &error).hint(
+                "nothing was changed; hand the group on with endseal group owner, or end it with \
+                 endseal group delete",
+            ),
             ErrorKind::UnknownText { .. } => Self::of(Kind::Usage, &error)
                 .hint("endseal history NAME --json shows numbers, endseal unsend those that wait"),
             ErrorKind::Encrypted { .. } => Self::of(Kind::Refused, &error)

@@ -11,6 +11,7 @@
 //! | read what arrived | [`unread`], [`mark_read`] |
 //! | read what was written and read | [`history`] |
 //! | cancel what was not sent, delete what was read | [`unsend`](unsend()), [`delete_texts`](delete_texts()) |
+//! | leave a team, and see who has left | [`leave`](leave()), [`departures`](departures()) |
 //! | decide who may write | [`requests`], [`accept`](accept()), [`block`](block()), [`set_muted`] |
 //! | record that a safety number was compared | [`set_verified`], [`is_verified`] |
 //! | see what waits and what went wrong | [`status`], [`problems`] |
@@ -30,6 +31,8 @@ mod confirmation;
 mod conversation;
 pub(crate) mod conversation_text;
 mod delete_texts;
+mod depart;
+mod departure;
 mod device_change;
 mod device_name;
 mod devices;
@@ -47,6 +50,7 @@ mod inbox;
 mod joined;
 mod known_note;
 mod known_persons;
+mod leave_error;
 mod link;
 mod link_error;
 mod lookup;
@@ -97,6 +101,7 @@ pub(crate) use block::muted;
 pub use block::{block, set_muted, unblock};
 pub use conversation::Conversation;
 pub use delete_texts::{delete_texts, delete_texts_before};
+pub use departure::{Departure, departures, leave};
 pub use device_change::{DeviceChange, device_changes, mark_changes_seen, unseen_changes};
 pub use device_name::{DeviceName, NamedDevice, device_name, name_device};
 pub use devices::{Devices, devices};
@@ -111,6 +116,7 @@ pub(crate) use hub_groups::is_hub_group;
 pub use hub_move::HubMove;
 pub(crate) use inbox::unread_page;
 pub use inbox::{Unread, is_from_hub, mark_read, unread};
+pub use leave_error::LeaveError;
 pub use link::{finish_link, note_link, receive_archive, register_other, send_archive};
 pub(crate) use link::{is_linking, mark_linking};
 pub use link_error::LinkError;

@@ -419,7 +419,8 @@ impl Group {
 
     /// Makes a commit that brings the group of a conversation nearer to its devices: takes evidence
     /// over, removes members that are no device after that, and adds devices by their key packages.
-    /// If this person leaves, the next commit of another member removes this device. A member that is added again is replaced. The commit is pending until accepted.
+    /// A member that is added again is replaced. If this person leaves, the next commit of another
+    /// member removes this device. The commit is pending until accepted.
     ///
     /// # Errors
     /// [`GroupError::NoConversation`] for a group without one, [`GroupError::Membership`] if the

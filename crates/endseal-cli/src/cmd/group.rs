@@ -1,6 +1,7 @@
 //! `endseal group`: keeps groups as lists of members, signed by their owner.
 
 use core::fmt::Write as _;
+use core::time::Duration;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -9,16 +10,23 @@ use endseal_crypto::ed25519;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_keyring::roster::{self, Member, RosterChanges};
 use endseal_keyring::{IdentityText, Name, Roster};
-use endseal_node::{Groups, Home, read_bounded};
+use endseal_node::api::{CallError, Forgotten, Reply, Request};
+use endseal_node::messages::{Conversation, Departure};
+use endseal_node::{Home, read_bounded};
 
 use crate::cmd::contacts::forms;
 use crate::cmd::seal::few;
+use crate::cmd::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
+use crate::node_access::with_node;
 use crate::output::{AtTerminal, Input, Output};
 use crate::printable::plural;
 use crate::{passphrase, recipients, typed};
+
+/// Time for which the store is awaited.
+const WAIT: Duration = Duration::from_secs(30);
 
 /// Keep groups: lists of members, signed by their owner, epoch by epoch
 ///
@@ -67,6 +75,16 @@ enum Command {
         members: Vec<Name>,
         #[command(flatten)]
         pq: Pq,
+    },
+    /// Leave a group of another owner
+    ///
+    /// Its texts are dropped from now on, and those that wait here are cancelled. The members learn
+    /// it with the next sync of this device. You come back when the owner removes and adds you.
+    Leave {
+        /// Name of the group
+        group: Name,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// Begin a new epoch with a new key and the same members
     Rotate {
@@ -137,8 +155,9 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             }
             change(&group, &changes, pq, &home, ctx)
         }
+        Command::Leave { group, store } => leave(&group, &store, &home, ctx),
         Command::Show { group } => show(&group, &home, ctx),
-        Command::List => list(&home.groups()),
+        Command::List => list(&home, ctx),
         Command::Export { group, output, force } => {
             let roster = home.groups().current(&group)?;
             let mut out = Output::create(output.as_deref(), force, AtTerminal::TextOnly, ctx)?;
@@ -191,10 +210,17 @@ fn change(
     home: &Home,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
+    let (current, departures) = (home.groups().current(group)?, Departures::load(home, ctx)?);
+    let mut changes = changes.clone();
+    for member in current.members() {
+        if departures.has(&current, member.identity().ed25519()) {
+            changes.remove(member.name().clone());
+            ctx.note(&format!("note: {} has left {group}, and is removed", member.name()));
+        }
+    }
+    let changes = &changes;
     // Check the members before the user types a passphrase.
-    let draft = home
-        .groups()
-        .current(group)?
+    let draft = current
         .next_epoch(changes)
         .map_err(|error| Failure::usage("the group was not changed").because(&error))?;
     pq.check(draft.members())?;
@@ -286,8 +312,45 @@ fn import(
     Ok(Outcome::done(format!("group {name}, {}", state(roster)), summary(name, roster)))
 }
 
+fn leave(group: &Name, store: &StoreArgs, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let team = Conversation::Group(*home.groups().current(group)?.id());
+    let texts = match with_node(store.wait, ctx, |node, _| node.call(Request::Leave { team }))? {
+        Reply::Forgotten(Forgotten { texts, .. }) => texts,
+        _ => return Err(CallError::Unexpected.into()),
+    };
+    ctx.note("the others learn it with the next endseal sync");
+    let cancelled = match texts {
+        0 => String::new(),
+        texts => format!("; {} cancelled", plural(texts, "text")),
+    };
+    let json = json::object([("group", group.as_str().into()), ("texts", texts.into())]);
+    Ok(Outcome::done(format!("you have left {group}{cancelled}"), json))
+}
+
+/// Members who have left groups whose rosters still have them.
+struct Departures(Vec<Departure>);
+
+impl Departures {
+    /// Reads them; none without a store.
+    fn load(home: &Home, ctx: &mut Ctx) -> Result<Self, Failure> {
+        if !home.store_path().exists() {
+            return Ok(Self(Vec::new()));
+        }
+        match with_node(WAIT, ctx, |node, _| node.call(Request::Departures {}))? {
+            Reply::Departures(page) => Ok(Self(page.rows)),
+            _ => Err(CallError::Unexpected.into()),
+        }
+    }
+
+    fn has(&self, roster: &Roster, person: &ed25519::PublicKey) -> bool {
+        let team = Conversation::Group(*roster.id());
+        self.0.iter().any(|it| it.team == team && it.person == *person)
+    }
+}
+
 fn show(group: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let roster = home.groups().current(group)?;
+    let departures = Departures::load(home, ctx)?;
     let contacts = home.contacts()?;
     let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
     let known = |key: &ed25519::PublicKey| match contacts.name_of(key) {
@@ -303,18 +366,24 @@ fn show(group: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let (short, _) = forms(member.identity());
         let who = known(member.identity().ed25519());
         let who = if who == member.name().as_str() { String::new() } else { format!("  ({who})") };
+        let has_left = departures.has(&roster, member.identity().ed25519());
+        let left = if has_left { "  has left" } else { "" };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{:width$}  {short}{who}", member.name());
+        let _ = writeln!(text, "{:width$}  {short}{who}{left}", member.name());
     }
     Ok(Outcome::new(text, summary(group, &roster)))
 }
 
-fn list(groups: &Groups<'_>) -> Result<Outcome, Failure> {
+fn list(home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let (groups, departures) = (home.groups(), Departures::load(home, ctx)?);
+    let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
     let (mut text, mut entries) = (String::new(), Vec::new());
     for group in groups.list()? {
         let roster = groups.current(&group)?;
+        let has_left = own.is_some_and(|own| departures.has(&roster, &own));
+        let left = if has_left { ", you have left" } else { "" };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{group}  {}", state(&roster));
+        let _ = writeln!(text, "{group}  {}{left}", state(&roster));
         entries.push(summary(&group, &roster));
     }
     Ok(Outcome::new(text, json::object([("groups", Value::Array(entries))])))

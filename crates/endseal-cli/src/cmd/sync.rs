@@ -8,8 +8,8 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::random::OsRandom;
 use endseal_node::api::{CallError, Client, Reply, Request};
 use endseal_node::messages::{
-    Conversation, HubClient, HubError, NodeFiles, PersonTexts, SkippedReason, Status, SyncError,
-    SyncReport, hub_limits, membership, status, sync,
+    Conversation, Departure, HubClient, HubError, NodeFiles, PersonTexts, SkippedReason, Status,
+    SyncError, SyncReport, hub_limits, membership, status, sync,
 };
 use endseal_transport::{Backoff, Failures, TransportKey};
 
@@ -174,6 +174,13 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
             Conversation::Group(id) => names.group(&id),
         };
         ctx.note(&format!("note: this device is no member of the conversation {name} any more"));
+    }
+    for Departure { team, person, .. } in &report.departures {
+        let Conversation::Group(team) = team else { continue };
+        let (team, person) = (names.group(team), names.identified(person));
+        ctx.note(&format!(
+            "note: {person} has left the group {team}: the owner's next change removes the name"
+        ));
     }
     tell_unasked(report, names, ctx);
     let mut told = HashSet::new();

@@ -90,6 +90,8 @@ fn accepted(dir: &Path) {
             line("verify", &format!(r#"{{"person":"{person}","is_verified":true}}"#))
         }),
         ("persons", "blocked and muted persons", line("persons", "{}")),
+        ("leave", "a team is left", line("leave", &format!(r#"{{"team":"{GROUP}"}}"#))),
+        ("departures", "members who have left teams", line("departures", "{}")),
         ("devices", "devices of a person", line("devices", &format!(r#"{{"person":"{person}"}}"#))),
         ("name-device", "a device is named", {
             line("name_device", r#"{"device":7,"name":"Ann's phone"}"#)

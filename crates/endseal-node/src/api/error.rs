@@ -7,7 +7,7 @@ use endseal_store::StoreError;
 use serde::{Deserialize, Serialize};
 
 use crate::error_line::line;
-use crate::messages::{AcceptError, ForgetError, SayError};
+use crate::messages::{AcceptError, ForgetError, LeaveError, SayError};
 
 /// Reason why a request was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,10 @@ pub enum ErrorKind {
     Blocked,
     /// No roster of the group is known.
     NoGroup,
+    /// This person has left the group, or is no member of it.
+    NotMember,
+    /// The owner of a group does not leave it.
+    Owner,
     /// The conversation has no such text.
     UnknownText {
         /// Number of the text in the history.
@@ -120,6 +124,7 @@ impl From<SayError> for Error {
             SayError::TooLong(text) => ErrorKind::TooLong { text },
             SayError::Blocked => ErrorKind::Blocked,
             SayError::Group => ErrorKind::NoGroup,
+            SayError::Left => ErrorKind::NotMember,
             SayError::Engine(error) => return error.into(),
             _ => ErrorKind::Store,
         };
@@ -134,6 +139,19 @@ impl From<ForgetError> for Error {
             ForgetError::Encrypted(number) => ErrorKind::Encrypted { number },
             ForgetError::Left(number) => ErrorKind::Left { number },
             ForgetError::Engine(error) => return error.into(),
+        };
+        Self::new(kind, &line(&error))
+    }
+}
+
+impl From<LeaveError> for Error {
+    fn from(error: LeaveError) -> Self {
+        let kind = match error {
+            LeaveError::NoGroup => ErrorKind::NoGroup,
+            LeaveError::NotMember => ErrorKind::NotMember,
+            LeaveError::Owner => ErrorKind::Owner,
+            LeaveError::Engine(error) => return error.into(),
+            LeaveError::Group(_) => ErrorKind::Store,
         };
         Self::new(kind, &line(&error))
     }

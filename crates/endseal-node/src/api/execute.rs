@@ -8,10 +8,10 @@ use super::{TextRow, UnsentRow, VERSION, Version};
 use crate::home::Home;
 use crate::messages::{
     Conversation, HistoryRow, SayError, Text, Unread, accept, block, delete_texts,
-    delete_texts_before, devices, forget_problems, history_page, mark_changes_seen, mark_read,
-    muted, name_device, note_delivery, person_rules, problems, requests, say, set_muted,
-    set_verified, settle_inbox, status, unblock, unread_page, unseen_changes, unsend, unsend_all,
-    waiting_page,
+    delete_texts_before, departures, devices, forget_problems, history_page, leave,
+    mark_changes_seen, mark_read, muted, name_device, note_delivery, person_rules, problems,
+    requests, say, set_muted, set_verified, settle_inbox, status, unblock, unread_page,
+    unseen_changes, unsend, unsend_all, waiting_page,
 };
 
 /// Rows that are read from the store at once.
@@ -100,6 +100,8 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
             forgotten(block(engine, &person)?)
         }
         Request::Unblock { person } => forgotten(unblock(engine, &person)?.unwrap_or_default()),
+        Request::Leave { team } => forgotten(leave(engine, home, &team)?),
+        Request::Departures {} => Reply::Departures(Page::only(departures(engine)?)),
         Request::Mute { person, is_muted } => {
             set_muted(engine, &person, is_muted)?;
             Reply::Done {}

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, Id, Request, SecretText};
 use crate::messages::{
-    Confirmed, Conversation, DeviceChange, Devices, PersonRules, Problem, Status, SyncReport,
-    TextDelivery, conversation_text,
+    Confirmed, Conversation, Departure, DeviceChange, Devices, PersonRules, Problem, Status,
+    SyncReport, TextDelivery, conversation_text,
 };
 use crate::wire_text;
 
@@ -26,13 +26,15 @@ pub enum Reply {
     Status(NodeStatus),
     /// Result of `say`.
     Said(Said),
-    /// Result of `unsend`, `unsend_all`, `delete_texts`, `delete_texts_before`, `block` and
-    /// `unblock`.
+    /// Result of `unsend`, `unsend_all`, `delete_texts`, `delete_texts_before`, `block`, `unblock`
+    /// and `leave`.
     Forgotten(Forgotten),
     /// Result of `unsent`.
     Unsent(Page<UnsentRow>),
     /// Result of `persons`, in the order of identities.
     Persons(Page<PersonRules>),
+    /// Result of `departures`.
+    Departures(Page<Departure>),
     /// Result of `sync`.
     Report(SyncReport),
     /// Result of `unread`, `history` and `requests`.
@@ -175,8 +177,10 @@ impl Reply {
             | Request::DeleteTexts { .. }
             | Request::DeleteTextsBefore { .. }
             | Request::Block { .. }
-            | Request::Unblock { .. } => Self::Forgotten(from_str(json)?),
+            | Request::Unblock { .. }
+            | Request::Leave { .. } => Self::Forgotten(from_str(json)?),
             Request::Persons {} => Self::Persons(from_str(json)?),
+            Request::Departures {} => Self::Departures(from_str(json)?),
             Request::Problems {} => Self::Problems(from_str(json)?),
             Request::Devices { .. } => Self::Devices(from_str(json)?),
             Request::DeviceChanges {} => Self::DeviceChanges(from_str(json)?),

@@ -11,7 +11,7 @@ use crate::messages::{Conversation, DeviceName, conversation_text};
 use crate::wire_text;
 
 /// Names of all requests on the socket.
-const METHODS: [&str; 27] = [
+const METHODS: [&str; 29] = [
     "version",
     "status",
     "say",
@@ -31,6 +31,8 @@ const METHODS: [&str; 27] = [
     "mute",
     "verify",
     "persons",
+    "leave",
+    "departures",
     "problems",
     "forget_problems",
     "devices",
@@ -166,6 +168,15 @@ pub enum Request {
     },
     /// Returns persons who are blocked, muted or verified, or whose requests wait.
     Persons {},
+    /// Leaves a team. Its unsent texts are cancelled.
+    Leave {
+        /// The team.
+        #[serde(with = "conversation_text")]
+        team: Conversation,
+    },
+    /// Returns the members who have left teams whose rosters still have them, and the teams that
+    /// this person has left.
+    Departures {},
     /// Returns the stored problems.
     Problems {},
     /// Deletes the problems up to a number.

@@ -361,7 +361,7 @@ impl Plan {
                     && let (false, Some(replaced)) = (added.is_empty(), replaced)
                 {
                     // Devices that are added may be members of the group that was given up.
-                    group.announces = replaced;
+                    group.announce(replaced);
                     groups.put(transaction)?;
                 }
                 group.id

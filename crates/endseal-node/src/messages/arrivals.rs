@@ -8,15 +8,17 @@ use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::Address;
+use endseal_keyring::roster::GroupId;
 use endseal_session::{ConversationId, EngineError, Notice, Outcome, Received, ReceivedKind};
 
 use super::blocked_person::{self, BlockedPerson};
 use super::confirmation;
 use super::conversation::Conversation;
+use super::departure::{self, Departure, LeftTeam};
 use super::directory::{known_in, note_record};
 use super::hidden_team::{HiddenTeam, MAX_TEXTS, TeamRequest, show_known};
 use super::history::HistoryRow;
-use super::hub_groups::{HubGroups, conversation_of};
+use super::hub_groups::{Documents, HubGroups, conversation_of};
 use super::joined::note_passed;
 use super::known_persons::KnownPersons;
 use super::lost_member;
@@ -57,6 +59,8 @@ pub(super) struct Noted {
     pub(super) teams: Vec<TeamRequest>,
     /// Conversations of which this device is no member any more.
     pub(super) left: Vec<Conversation>,
+    /// Members who have left teams.
+    pub(super) departures: Vec<Departure>,
 }
 
 /// Conversation, writer and series of texts.
@@ -288,6 +292,12 @@ impl<'s> Scan<'s> {
         };
         // Messages of sessions that are carried in files stay as they are.
         let Some(conversation) = conversation else { return Ok(Fate::Stays) };
+        if LeftTeam::of(transaction, &conversation)?.is_some() {
+            return Ok(match received.kind {
+                ReceivedKind::Text => Fate::Hidden,
+                _ => Fate::Consumed,
+            });
+        }
         let group = match id {
             ConversationId::Group(group) => group.as_slice().try_into().ok(),
             _ => None,
@@ -342,8 +352,16 @@ impl<'s> Scan<'s> {
         let notice = Notice::parse(&received.plaintext);
         let Some(Notice::Changed { is_removed, evidence, .. }) = notice else { return Ok(()) };
         if let Some(evidence) = evidence {
+            if evidence.is_departure()
+                && let Conversation::Group(team) = conversation
+            {
+                self.note_departure(transaction, team, &received.sender.identity)?;
+            }
             for record in evidence.records() {
                 note_record(transaction, self.own, record)?;
+            }
+            if let Some(roster) = evidence.roster() {
+                departure::settle(transaction, roster)?;
             }
             if let Some(roster) = evidence.roster()
                 && self.files.keep_roster(roster, self.own) == RosterResult::UnknownOwner
@@ -355,6 +373,32 @@ impl<'s> Scan<'s> {
         }
         if is_removed && !self.result.left.contains(conversation) {
             self.result.left.push(*conversation);
+        }
+        Ok(())
+    }
+
+    /// Notes that a member has left a team: this person on another device, or someone else. The
+    /// owner's device removes the devices of the member with its next visit.
+    fn note_departure(
+        &mut self,
+        transaction: &mut Transaction<'_, '_>,
+        team: &GroupId,
+        person: &PublicKey,
+    ) -> Result<(), EngineError> {
+        let conversation = Conversation::Group(*team);
+        let roster = self.files.roster(team);
+        if person == self.own {
+            if !self.result.left.contains(&conversation) {
+                self.result.left.push(conversation);
+            }
+            return departure::finish(transaction, team, roster.map_or(0, |it| it.epoch()));
+        }
+        departure::note(transaction, team, person)?;
+        self.result.departures.push(Departure { team: conversation, person: *person });
+        if roster.is_some_and(|it| it.owner() == self.own) {
+            let mut groups = HubGroups::of(transaction, &conversation)?;
+            groups.documents = Documents::default();
+            groups.put(transaction)?;
         }
         Ok(())
     }

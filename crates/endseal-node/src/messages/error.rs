@@ -159,6 +159,8 @@ pub enum SayError {
     Blocked,
     /// No roster of the group is known.
     Group,
+    /// This person has left the group.
+    Left,
     /// The system's source of randomness failed.
     Random(RandomError),
     /// The store failed.
@@ -179,6 +181,7 @@ impl fmt::Display for SayError {
             Self::NotUtf8(number) => write!(f, "text {number} is not UTF-8"),
             Self::Blocked => f.write_str("this person is blocked"),
             Self::Group => f.write_str("no roster of this group is here"),
+            Self::Left => f.write_str("you have left this group"),
             Self::Random(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
         }
@@ -189,7 +192,7 @@ impl error::Error for SayError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Self::Input(error) => Some(error),
-            Self::TooLong(_) | Self::NotUtf8(_) | Self::Blocked | Self::Group => None,
+            Self::TooLong(_) | Self::NotUtf8(_) | Self::Blocked | Self::Group | Self::Left => None,
             Self::Random(error) => error.source(),
             Self::Engine(error) => error.source(),
         }

@@ -17,8 +17,9 @@ const MAX_GIVEN_UP: usize = 4;
 /// Time in milliseconds for which a group that was given up still receives: 7 days.
 const RECEIVES: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Length of an encoded group: id (16) || time of giving up (8) || time of the last renewal (8) ||
-/// id of the announced group (16) || 1 if a notice gave it up (1) || 1 if it was late (1).
-const GROUP_LEN: usize = 50;
+/// id of the announced group (16) || 1 if a notice gave it up (1) || 1 if it was late (1) || 1 if
+/// the hub has the notice (1).
+const GROUP_LEN: usize = 51;
 /// Conversations that are read at once.
 const PAGE: usize = 256;
 
@@ -30,9 +31,10 @@ pub(super) struct HubGroup {
     pub(super) given_up: u64,
     /// Time at which this device renewed its keys in the group; 0 if it must do so at once.
     pub(super) renewed: u64,
-    /// Group that this one replaces, of which the other members have not learned yet; zeros if
-    /// there is none.
+    /// Group that this one replaces, of which the other members learn; zeros if there is none.
     pub(super) announces: HubGroupId,
+    /// True if the hub has the notice of the announced group.
+    pub(super) has_announced: bool,
     /// True if it was given up because a member said that another group replaces it.
     pub(super) by_notice: bool,
     /// True if it had older documents than this device when this device joined it.
@@ -41,20 +43,27 @@ pub(super) struct HubGroup {
 
 impl HubGroup {
     pub(super) fn new(id: HubGroupId, renewed: u64) -> Self {
+        let (announces, has_announced) = ([0; 16], false);
         let (by_notice, was_late) = (false, false);
-        Self { id, given_up: 0, renewed, announces: [0; 16], by_notice, was_late }
+        Self { id, given_up: 0, renewed, announces, has_announced, by_notice, was_late }
     }
 
     /// Returns the group of which the others must learn that this one replaces it.
     pub(super) fn announced(&self) -> Option<HubGroupId> {
-        (self.announces != [0; 16]).then_some(self.announces)
+        (self.announces != [0; 16] && !self.has_announced).then_some(self.announces)
+    }
+
+    /// Makes the others learn that this group replaces another one.
+    pub(super) fn announce(&mut self, replaced: HubGroupId) {
+        (self.announces, self.has_announced) = (replaced, false);
     }
 
     fn read(bytes: &[u8; GROUP_LEN]) -> Option<Self> {
         let (id, rest) = bytes.split_first_chunk()?;
         let (given_up, rest) = rest.split_first_chunk()?;
         let (renewed, rest) = rest.split_first_chunk()?;
-        let (announces, &[by_notice @ 0..=1, was_late @ 0..=1]) = rest.split_first_chunk()? else {
+        let (announces, rest) = rest.split_first_chunk()?;
+        let &[by_notice @ 0..=1, was_late @ 0..=1, has_announced @ 0..=1] = rest else {
             return None;
         };
         Some(Self {
@@ -62,6 +71,7 @@ impl HubGroup {
             given_up: u64::from_le_bytes(*given_up),
             renewed: u64::from_le_bytes(*renewed),
             announces: *announces,
+            has_announced: has_announced == 1,
             by_notice: by_notice == 1,
             was_late: was_late == 1,
         })
@@ -69,7 +79,7 @@ impl HubGroup {
 
     fn to_bytes(self) -> Vec<u8> {
         let times = [self.given_up.to_le_bytes(), self.renewed.to_le_bytes()].concat();
-        let flags = [self.by_notice.into(), self.was_late.into()];
+        let flags = [self.by_notice, self.was_late, self.has_announced].map(u8::from);
         [&self.id[..], &times, &self.announces, &flags].concat()
     }
 }
@@ -232,6 +242,19 @@ impl HubGroups {
         self.put(transaction)?;
         Ok(true)
     }
+}
+
+/// Makes the members of all groups learn again which groups these replace: the hub deleted frames
+/// of this device.
+pub(super) fn announce_all(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+    for mut of_conversation in HubGroups::all(transaction)? {
+        let mut lost = of_conversation.groups.iter_mut().filter(|it| it.has_announced).peekable();
+        if lost.peek().is_some() {
+            lost.for_each(|it| it.has_announced = false);
+            of_conversation.put(transaction)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the conversation of a message in the inbox. `None` if it did not come over a hub.

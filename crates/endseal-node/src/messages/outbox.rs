@@ -7,6 +7,7 @@ use endseal_session::Engine;
 
 use super::blocked_person::BlockedPerson;
 use super::conversation::Conversation;
+use super::departure::LeftTeam;
 use super::error::SayError;
 use super::history::HistoryRow;
 use super::records::{self, Transaction};
@@ -39,8 +40,8 @@ pub fn read_texts(mut input: Texts<impl Read>) -> Result<Vec<SecretText>, SayErr
 /// Either all texts are stored when this returns, or none. Returns their number.
 ///
 /// # Errors
-/// Returns [`SayError`] if a text is too long, the receiver is a blocked person, or the store
-/// fails.
+/// Returns [`SayError`] if a text is too long, the receiver is a blocked person or a team that this
+/// person has left, or the store fails.
 pub fn say(
     engine: &mut Engine,
     to: &Conversation,
@@ -52,6 +53,9 @@ pub fn say(
             && BlockedPerson::of(transaction, person)?.is_some()
         {
             return Err(SayError::Blocked);
+        }
+        if LeftTeam::of(transaction, to)?.is_some() {
+            return Err(SayError::Left);
         }
         for (count, text) in (1..).zip(texts) {
             let time = records::now();

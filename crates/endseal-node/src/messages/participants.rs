@@ -9,6 +9,7 @@ use endseal_keyring::{PersonRecord, Roster};
 use endseal_session::group::{Evidence, Members, MembershipState};
 
 use super::conversation::Conversation;
+use super::departure;
 use super::directory::{self, Found};
 use super::error::SyncError;
 use super::hub::HubClient;
@@ -22,6 +23,8 @@ pub(super) struct Participants {
     /// Newest roster of a team.
     pub(super) roster: Option<Rc<Roster>>,
     identities: Vec<PublicKey>,
+    /// Members who have left the team.
+    departed: Vec<PublicKey>,
     records: HashMap<PublicKey, PersonRecord>,
     /// Devices at the hub of persons for whom it was asked.
     devices: HashMap<PublicKey, Vec<Certificate>>,
@@ -56,8 +59,15 @@ impl Participants {
             skip(*conversation, SkippedReason::NotMember);
             return Ok(None);
         }
-        let mut found =
-            Self { roster, identities, records: HashMap::new(), devices: HashMap::new() };
+        let departed = match conversation {
+            Conversation::Group(id) => engine.transaction(|transaction| {
+                roster.iter().try_for_each(|it| departure::settle(transaction, it))?;
+                departure::departed(transaction, id)
+            })?,
+            Conversation::Person(_) => Vec::new(),
+        };
+        let (records, devices) = (HashMap::new(), HashMap::new());
+        let mut found = Self { roster, identities, departed, records, devices };
         let (mut asked, is_team) = (Vec::new(), found.roster.is_some());
         for identity in &found.identities {
             let known = engine.with(|engine| directory::known(engine, identity))?;
@@ -159,7 +169,7 @@ impl Participants {
         };
         let records: Vec<_> =
             self.identities.iter().filter_map(|it| self.records.get(it)).cloned().collect();
-        MembershipState::new(members, &records).ok()
+        Some(MembershipState::new(members, &records).ok()?.without(&self.departed))
     }
 
     /// Returns the documents that the state of a group lacks, and the state with them. `None` if
@@ -178,7 +188,7 @@ impl Participants {
             (_, None) => None,
         };
         let mut records = Vec::new();
-        for identity in &self.identities {
+        for identity in self.identities.iter().filter(|it| !state.has_departed(it)) {
             let record = self.records.get(identity);
             match (state.record_of(identity), record) {
                 (None, None) => {}
@@ -195,7 +205,8 @@ impl Participants {
         let evidence = Evidence::new(roster, records);
         let after = match evidence.is_empty() {
             true => state.clone(),
-            false => state.after(&evidence).ok()?,
+            // No departure is among it, so that the committer does not matter.
+            false => state.after(&evidence, self.identities.first()?).ok()?,
         };
         Some((evidence, after))
     }

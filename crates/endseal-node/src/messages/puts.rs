@@ -470,6 +470,6 @@ fn announced(transaction: &mut Transaction<'_, '_>, group: &HubGroupId) -> Resul
     let Some(conversation) = conversation_of_group(transaction, group)? else { return Ok(()) };
     let mut groups = HubGroups::of(transaction, &conversation)?;
     let Some(group) = groups.group_mut(group) else { return Ok(()) };
-    group.announces = [0; 16];
+    group.has_announced = true;
     groups.put(transaction)
 }

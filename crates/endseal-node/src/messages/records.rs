@@ -83,6 +83,10 @@ pub(super) const HIDDEN_TEAM: u16 = 35;
 pub(super) const MEMBERS: u16 = 38;
 /// Kind of the records of members who got no welcome to a group.
 pub(super) const LOST: u16 = 39;
+/// Teams that this person has left: [`LeftTeam`](super::departure::LeftTeam), by team.
+pub(super) const LEFT: u16 = 40;
+/// Members who have left a team: empty records, by team and identity.
+pub(super) const DEPARTED: u16 = 41;
 /// Persons whose safety number was compared: empty records, by identity.
 pub(super) const VERIFIED: u16 = 36;
 /// Addresses of devices by their peer ids.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::arrivals::{Noted, TextsOf};
 use super::conversation::Conversation;
 use super::conversation_text;
+use super::departure::Departure;
 use super::device_change::DeviceChange;
 use super::hidden_team::TeamRequest;
 use super::hub_move::HubMove;
@@ -54,6 +55,9 @@ pub struct SyncReport {
     /// Conversations of which this device is no member any more.
     #[serde(default)]
     pub left: Vec<LeftConversation>,
+    /// Members who have left teams, and whom the rosters still have.
+    #[serde(default)]
+    pub departures: Vec<Departure>,
     /// Texts of unknown senders, which wait until the user accepts them.
     pub requests: Vec<PersonTexts>,
     /// Texts of unknown senders that were dropped, because there was no room.
@@ -81,6 +85,7 @@ impl SyncReport {
         self.device_changes.extend(other.device_changes);
         add_new(&mut self.teams, other.teams);
         add_new(&mut self.left, other.left);
+        add_new(&mut self.departures, other.departures);
         PersonTexts::add_all(&mut self.requests, other.requests);
         PersonTexts::add_all(&mut self.no_room, other.no_room);
         PersonTexts::add_all(&mut self.blocked, other.blocked);
@@ -88,8 +93,9 @@ impl SyncReport {
 
     /// Adds what was taken out of the inbox. `received` counted all of it before.
     pub(super) fn add_noted(&mut self, noted: Noted) {
-        let Noted { receipts, others, blocked, requests, no_room, teams, left } = noted;
+        let Noted { receipts, others, blocked, requests, no_room, teams, left, departures } = noted;
         add_new(&mut self.teams, teams);
+        add_new(&mut self.departures, departures);
         add_new(
             &mut self.left,
             left.into_iter().map(|conversation| LeftConversation { conversation }),

@@ -215,6 +215,7 @@ pub(super) async fn greet(
         if welcome.dropped > known {
             resend_all(transaction, own)?;
             give_up_unconfirmed(transaction, own)?;
+            hub_groups::announce_all(transaction)?;
         }
         if welcome.dropped != known {
             transaction.put_record(DROPPED, &[], &welcome.dropped.to_le_bytes())?;

@@ -7,6 +7,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_session::{ConversationId, Engine, EngineError, Failure};
 
 use super::conversation::Conversation;
+use super::departure::LeftTeam;
 use super::directory::{self, device_of};
 use super::error::SyncError;
 use super::hub::HubClient;
@@ -92,8 +93,10 @@ pub(super) async fn note_unopened(
                 }
                 // The sender has not learned that it was given up here.
                 (Failure::NoGroup, Some(conversation)) => {
-                    announce_again(transaction, &conversation, group)?;
-                    lost_member::note(transaction, &conversation, |_, it| it == peer)?;
+                    if LeftTeam::of(transaction, &conversation)?.is_none() {
+                        announce_again(transaction, &conversation, group)?;
+                        lost_member::note(transaction, &conversation, |_, it| it == peer)?;
+                    }
                     drop_parked(transaction, group)?;
                 }
                 _ => {}
@@ -168,7 +171,7 @@ pub(super) fn announce_again(
     match groups.groups.iter_mut().find(|it| it.given_up == 0) {
         Some(sending) if sending.id == *group || sending.announced().is_some() => Ok(()),
         Some(sending) => {
-            sending.announces = *group;
+            sending.announce(*group);
             groups.put(transaction)
         }
         None if may_give_up => groups.add_unknown(transaction, group),

@@ -53,18 +53,24 @@ pub fn unsend(engine: &mut Engine, to: &Conversation, numbers: &[u64]) -> Result
 /// # Errors
 /// Returns [`EngineError`] if the store fails. Nothing was cancelled then.
 pub fn unsend_all(engine: &mut Engine, to: &Conversation) -> Result<u64, EngineError> {
-    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        let (mut after, mut count) = (0, 0);
-        loop {
-            let page = Waiting::page(transaction, after)?;
-            let Some((last, _)) = page.last() else { return Ok(count) };
-            after = *last;
-            for (number, _) in page.iter().filter(|(_, it)| it.to == *to && !it.has_left) {
-                forget_sent(transaction, to, *number)?;
-                count += 1;
-            }
+    engine.transaction(|transaction| forget_unsent(transaction, to))
+}
+
+/// Deletes the texts to a person or group that have not left this device. Returns their number.
+pub(super) fn forget_unsent(
+    transaction: &Transaction<'_, '_>,
+    to: &Conversation,
+) -> Result<u64, EngineError> {
+    let (mut after, mut count) = (0, 0);
+    loop {
+        let page = Waiting::page(transaction, after)?;
+        let Some((last, _)) = page.last() else { return Ok(count) };
+        after = *last;
+        for (number, _) in page.iter().filter(|(_, it)| it.to == *to && !it.has_left) {
+            forget_sent(transaction, to, *number)?;
+            count += 1;
         }
-    })
+    }
 }
 
 /// Deletes a text that was written here, and its mark if it waits unencrypted. Its id is never

@@ -10,6 +10,7 @@ use endseal_session::{EngineError, SendError};
 
 use super::approach::Sender;
 use super::conversation::Conversation;
+use super::departure::LeftTeam;
 use super::device_change;
 use super::directory;
 use super::error::SyncError;
@@ -36,6 +37,12 @@ impl Sender<'_, '_> {
         let known = KnownDocuments::of(self)?;
         for conversation in self.engine.transaction(|it| known.due(it))? {
             if !self.state.may_try(&conversation) {
+                continue;
+            }
+            if let Conversation::Group(team) = &conversation
+                && self.engine.transaction(|it| LeftTeam::of(it, &conversation))?.is_some()
+            {
+                self.depart(team).await?;
                 continue;
             }
             // The user need not learn whom it does not reach, unless a text waits.
@@ -190,7 +197,7 @@ impl KnownDocuments {
     /// Returns the conversations whose groups must change though no text waits: those all of whose
     /// groups were given up, those whose documents are later here, those with a group that the
     /// others must learn of or to which members got no welcome, and teams of this person that have
-    /// no group yet.
+    /// no group yet. A team that this person has left is due until the others have learned of it.
     pub(super) fn due(
         &self,
         transaction: &Transaction<'_, '_>,
@@ -213,7 +220,14 @@ impl KnownDocuments {
             let is_due = is_later || announces || !is_held || lost.contains(&it.conversation);
             !it.groups.is_empty() && is_due
         };
-        let mut due: Vec<_> = all.iter().filter(is_due).map(|it| it.conversation).collect();
+        let mut due = Vec::new();
+        for it in &all {
+            let is_due = match LeftTeam::of(transaction, &it.conversation)? {
+                Some(left) => left.is_due,
+                None => is_due(&it),
+            };
+            due.extend(is_due.then_some(it.conversation));
+        }
         let known: HashSet<_> =
             all.iter().filter(|it| !it.groups.is_empty()).map(|it| it.conversation).collect();
         let owned = self.rosters.iter().filter(|(_, (_, is_owner))| *is_owner);

@@ -11,6 +11,7 @@ use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, Joi
 
 use super::arrivals::{deliver_again, drop_messages, noted};
 use super::conversation::Conversation;
+use super::departure::{self, LeftTeam};
 use super::directory;
 use super::error::SyncError;
 use super::hidden_team::HiddenTeam;
@@ -80,15 +81,16 @@ fn note_joined(
     let Some(conversation) = conversation_of_group(transaction, id)? else {
         return joined.put(transaction, id);
     };
+    let has_left = LeftTeam::of(transaction, &conversation)?.is_some();
     let mut groups = HubGroups::of(transaction, &conversation)?;
-    match groups.group_mut(id) {
+    match groups.group_mut(id).filter(|_| !has_left) {
         // A known group was replaced by one of a later epoch, with the same persons.
         Some(group) if by_last_resort => {
             group.renewed = 0;
             groups.put(transaction)
         }
         Some(_) => Ok(()),
-        // It was forgotten since: what it is now is compared.
+        // It was forgotten since, or left: what it is now is compared.
         None => {
             transaction.remove_record(GROUP, id)?;
             joined.put(transaction, id)
@@ -175,6 +177,9 @@ async fn compare(
     Ok(engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         if let Some(class) = is_refused(transaction, files, &state, &own, &known, &conversation)? {
             return Ok::<_, EngineError>(Some(class));
+        }
+        if let Members::Team(roster) = state.members() {
+            departure::note_welcome(transaction, roster)?;
         }
         let renewed = if joined.by_last_resort { 0 } else { records::now() };
         let mut groups = HubGroups::of(transaction, &conversation)?;

@@ -1,6 +1,7 @@
 //! Conversations over a hub, in one process.
 
 mod callers;
+mod departures;
 mod faults;
 mod hostile;
 mod hostile_hub;

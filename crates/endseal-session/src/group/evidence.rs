@@ -1,5 +1,5 @@
-//! What a commit of a conversation carries, and what justifies it: rosters and person records, or
-//! the committer's word that it leaves (docs/spec/conversation.md, "Evidence").
+//! Justification of a commit of a conversation, which carries it: rosters and person records, or
+//! the departure of the committer (docs/spec/conversation.md, "Evidence").
 
 use endseal_keyring::{PersonRecord, Roster};
 

@@ -23,6 +23,8 @@ use super::teams::{change, group, import, texts, write};
 use super::world::{Person, TIMEOUT, World};
 const SAID: u16 = 11;
 pub(super) const GROUPS: u16 = 32;
+/// Length of a group in the record of a conversation.
+pub(super) const GROUP_LEN: usize = 51;
 pub(super) const DAY: u64 = 24 * 3_600_000;
 
 pub(super) fn now() -> u64 {
@@ -41,7 +43,7 @@ pub(super) fn groups_of(person: &mut Person, conversation: &Conversation) -> Vec
     let name = name_of(conversation);
     let value = person.engine.transaction(|it| it.record(GROUPS, &name)).unwrap();
     let value = value.map(|it| it.to_vec()).unwrap_or_default();
-    let groups = value.get(16..).unwrap_or_default().chunks(50);
+    let groups = value.get(16..).unwrap_or_default().chunks(GROUP_LEN);
     groups
         .map(|it| {
             (it[..16].try_into().unwrap(), u64::from_le_bytes(it[16..24].try_into().unwrap()))
@@ -61,7 +63,7 @@ pub(super) fn set_given_up(
         .engine
         .transaction(|it| {
             let mut value = it.record(GROUPS, &name)?.unwrap().to_vec();
-            for group in value[16..].chunks_mut(50).filter(|group| group[..16] == id[..]) {
+            for group in value[16..].chunks_mut(GROUP_LEN).filter(|group| group[..16] == id[..]) {
                 group[16..24].copy_from_slice(&time.to_le_bytes());
             }
             it.put_record(GROUPS, &name, &value)?;

@@ -29,7 +29,7 @@ fn make_old(person: &mut Person, conversation: &Conversation) {
         .engine
         .transaction(|it| {
             let mut value = it.record(GROUPS, &name)?.unwrap().to_vec();
-            for group in value[16..].chunks_mut(50) {
+            for group in value[16..].chunks_mut(GROUP_LEN) {
                 group[24..32].copy_from_slice(&[0; 8]);
             }
             it.put_record(GROUPS, &name, &value)
