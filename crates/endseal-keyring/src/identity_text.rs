@@ -174,6 +174,12 @@ impl Unchecked {
         self.kem.is_some()
     }
 
+    /// Checks the Ed25519 key alone.
+    pub(crate) fn signing_key(&self) -> Result<ed25519::PublicKey, ParseIdentityError> {
+        let short = Self { ed25519: self.ed25519, kem: None };
+        Ok(*short.check()?.ed25519())
+    }
+
     /// Checks the keys, and the signature of the ML-KEM-768 key.
     #[allow(clippy::expect_used)]
     pub(crate) fn check(self) -> Result<PublicIdentity, ParseIdentityError> {

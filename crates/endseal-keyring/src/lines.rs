@@ -62,6 +62,15 @@ impl<'a> Lines<'a> {
             .ok_or_else(|| self.malformed(LineProblem::Expected(field)))
     }
 
+    /// The value of the next line if it is of that field. Another line is left for the next call.
+    pub(crate) fn optional(&mut self, field: &'static str) -> Result<Option<&'a str>, Malformed> {
+        let rest = self.text[self.offset..].strip_prefix(field);
+        if rest.is_some_and(|rest| rest.starts_with(' ')) {
+            return self.field(field).map(Some);
+        }
+        Ok(None)
+    }
+
     /// Checks that no text follows the last line that was read.
     pub(crate) fn end(self) -> Result<(), Malformed> {
         if self.offset == self.text.len() {

@@ -66,6 +66,9 @@ impl PersonRecord {
         if roster.group().as_str() != GROUP {
             return Err(InvalidPerson::Group.into());
         }
+        if roster.has_rights() {
+            return Err(InvalidPerson::Rights.into());
+        }
         check_members(roster.members(), roster.owner())?;
         if roster.sealed_epoch_key() != NO_KEY {
             return Err(InvalidPerson::Key.into());

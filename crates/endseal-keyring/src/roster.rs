@@ -1,13 +1,15 @@
-//! Members of a group, epoch by epoch, signed by its owner (docs/spec/roster.md).
+//! Members of a group, epoch by epoch, signed by its owner or an admin (docs/spec/roster.md).
 //!
 //! ```text
 //! Roster::create(…) ──> RosterDraft ── seal an EpochKey to the members under draft.context() ──┐
-//!       ┌── roster.next_epoch(changes) <── Roster <── draft.sign(owner, sealed epoch key) <────┘
+//!       ┌── roster.next_epoch(changes) <── Roster <── draft.sign(signer, sealed epoch key) <───┘
 //! ```
 //!
-//! A [`Roster`] is signed by the owner it names. A caller that reads one MUST also check that it is
-//! the owner of that group ([`Roster::owner`]), and MUST keep the newest roster and refuse older
-//! ones ([`Roster::follows`], [`Roster::supersedes`]).
+//! A [`Roster`] is signed by the owner it names, by an admin whom this owner appointed, or, in the
+//! epoch in which the group was handed on, by the former owner. A caller that holds no roster of
+//! the group MUST check that it knows the [`Roster::signing_owner`] as the owner of that group. A
+//! caller MUST keep the newest roster and refuse older ones ([`Roster::follows`],
+//! [`Roster::supersedes`]).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -17,7 +19,9 @@ use endseal_crypto::{hash, label};
 
 use crate::name::Name;
 
+mod appointment;
 mod chain;
+mod changes;
 mod draft;
 mod epoch_key;
 mod error;
@@ -25,11 +29,15 @@ mod head;
 mod ids;
 mod members;
 mod parse;
+mod signed_text;
+mod transfer;
 
-pub use draft::{RosterChanges, RosterDraft};
+pub use changes::RosterChanges;
+pub use draft::RosterDraft;
 pub use epoch_key::EpochKey;
 pub use error::{
-    ChangeRosterError, InvalidMembers, ParseRosterError, RosterChainError, SignRosterError,
+    ChangeRosterError, InvalidMembers, OwnerOnly, ParseRosterError, RosterChainError,
+    SignRosterError,
 };
 pub use ids::{GroupId, InvalidHex, RosterDigest};
 pub use members::Member;
@@ -41,13 +49,18 @@ use members::Members;
 pub const MAX_MEMBERS: usize = 65_536;
 /// Greatest length of a roster in bytes.
 pub const MAX_LEN: usize = 64 << 20;
+/// Greatest number of times that a group is handed on.
+pub const MAX_TRANSFERS: usize = 16;
+/// Greatest number of epochs from the roster held to one that an admin signed. Without this limit
+/// an admin could sign the last epoch of all, which no other can follow.
+pub const MAX_ADMIN_STEP: u64 = 65_536;
 
-/// The members of a group in one epoch, signed by the group's owner.
+/// The members of a group in one epoch, signed by the group's owner or an admin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roster {
     head: Head,
-    /// Length of the lines before the key.
-    head_len: usize,
+    /// Digest of the head, for the context of the epoch key.
+    head_digest: [u8; 32],
     sealed_epoch_key: Box<[u8]>,
     text: Box<str>,
 }
@@ -65,11 +78,20 @@ impl Roster {
         owner: ed25519::PublicKey,
         members: Vec<Member>,
     ) -> Result<RosterDraft, InvalidMembers> {
-        let members = Members::new(members)?;
-        Ok(RosterDraft::new(Head { group, id, epoch: 1, previous: None, owner, members }))
+        Ok(RosterDraft::first(Head {
+            group,
+            id,
+            epoch: 1,
+            previous: None,
+            owner,
+            transfers: Box::default(),
+            appointments: Vec::new(),
+            signer: None,
+            members: Members::new(members)?,
+        }))
     }
 
-    /// Reads a roster and verifies its signature.
+    /// Reads a roster and verifies its signatures.
     ///
     /// # Errors
     /// [`ParseRosterError`], which says what is wrong with it.
@@ -81,18 +103,10 @@ impl Roster {
     /// key changes.
     ///
     /// # Errors
-    /// [`ChangeRosterError`] if a removed name is not a member, or the result is not a valid list
-    /// of members.
+    /// [`ChangeRosterError`] if a name in the changes is not a member or not an admin, or the result
+    /// is not a valid list of members.
     pub fn next_epoch(&self, changes: &RosterChanges) -> Result<RosterDraft, ChangeRosterError> {
-        let epoch = self.epoch().checked_add(1).ok_or(ChangeRosterError::LastEpoch)?;
-        Ok(RosterDraft::new(Head {
-            group: self.head.group.clone(),
-            id: self.head.id,
-            epoch,
-            previous: Some(self.digest()),
-            owner: self.head.owner,
-            members: changes.apply(&self.head.members)?,
-        }))
+        Ok(RosterDraft::after(self, changes.apply(self)?))
     }
 
     /// Checks that this is the epoch right after `previous`, which the caller trusts.
@@ -103,9 +117,10 @@ impl Roster {
         chain::follows(self, previous)
     }
 
-    /// Checks that this is a later epoch of the same group and owner as `known`, which the caller
-    /// trusts, though epochs between them may be missing. Where none is missing, it checks the same
-    /// as [`Self::follows`].
+    /// Checks that this is a later epoch of the same group as `known`, which the caller trusts,
+    /// though epochs between them may be missing. Where none is missing, it checks the same as
+    /// [`Self::follows`]. The owner is the same, or was made owner by those between; an admin who
+    /// signed is one in `known`, and did not exceed the rights of admins.
     ///
     /// # Errors
     /// [`RosterChainError`], which says what does not fit.
@@ -113,7 +128,15 @@ impl Roster {
         chain::supersedes(self, known)
     }
 
-    /// The name that the owner gave the group.
+    /// Returns true if this is an earlier epoch of the same group than `later`, which the caller
+    /// trusts: an old roster that need not be reported. Of two successive epochs the later one must
+    /// name the digest of this one.
+    #[must_use]
+    pub fn precedes(&self, later: &Self) -> bool {
+        chain::precedes(self, later)
+    }
+
+    /// The name that the owner or an admin gave the group.
     #[must_use]
     pub fn group(&self) -> &Name {
         &self.head.group
@@ -137,11 +160,49 @@ impl Roster {
         self.head.previous.as_ref()
     }
 
-    /// Returns the key of the signer. The caller MUST check that it is the owner of the group:
-    /// everyone can sign a roster with a group's name and id.
+    /// Returns the key of the owner. It need not be the signer: see [`Self::signing_owner`].
     #[must_use]
     pub fn owner(&self) -> &ed25519::PublicKey {
         &self.head.owner
+    }
+
+    /// Returns the owner who signed this roster or appointed the admin who did: the former owner in
+    /// the epoch in which the group was handed on, otherwise the owner. A caller that holds no
+    /// roster of the group MUST check that this is the group's owner: everyone can sign a roster
+    /// with a group's name and id.
+    #[must_use]
+    pub fn signing_owner(&self) -> &ed25519::PublicKey {
+        self.head.signing_owner()
+    }
+
+    /// Returns the key that signed this roster and sealed its epoch key: of the
+    /// [`Self::signing_owner`] or of an admin.
+    #[must_use]
+    pub fn signer(&self) -> &ed25519::PublicKey {
+        self.head.signer()
+    }
+
+    /// The members who are admins, in the order of their names. They sign changes as the owner
+    /// does, except for those that are [`OwnerOnly`].
+    pub fn admins(&self) -> impl Iterator<Item = &Member> {
+        self.head.appointments.iter().filter_map(|it| self.member(it.admin.as_str()))
+    }
+
+    /// Returns true if this is the key of an admin. The owner is none.
+    #[must_use]
+    pub fn is_admin(&self, key: &ed25519::PublicKey) -> bool {
+        self.admins().any(|admin| admin.identity().ed25519() == key)
+    }
+
+    /// Returns true if this key can sign the next epoch: that of the owner or of an admin.
+    #[must_use]
+    pub fn may_change(&self, key: &ed25519::PublicKey) -> bool {
+        key == self.owner() || self.is_admin(key)
+    }
+
+    /// Returns true if there are transfers or admins.
+    pub(crate) fn has_rights(&self) -> bool {
+        !self.head.transfers.is_empty() || !self.head.appointments.is_empty()
     }
 
     /// The members in the order of their names.
@@ -163,7 +224,7 @@ impl Roster {
     }
 
     /// The envelope with the [`EpochKey`]. It opens under [`Self::context`] only, and the caller
-    /// MUST check that the owner is its sender.
+    /// MUST check that [`Self::signer`] is its sender.
     #[must_use]
     pub fn sealed_epoch_key(&self) -> &[u8] {
         &self.sealed_epoch_key
@@ -172,7 +233,7 @@ impl Roster {
     /// The context of the envelope with the epoch key.
     #[must_use]
     pub fn context(&self) -> Vec<u8> {
-        self.head.context(&self.text[..self.head_len])
+        self.head.context(&self.head_digest)
     }
 
     /// `BLAKE3-derive("endseal/roster@v1 digest", roster)`: what the next epoch names.
@@ -186,13 +247,6 @@ impl Roster {
     pub fn as_bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
-}
-
-/// Returns the message that the owner signs: `"endseal/roster@v1 signature" || 0x00 ||
-/// BLAKE3(body)`.
-fn signed_message(body: &str) -> Vec<u8> {
-    let digest = hash::digest(body.as_bytes());
-    [label::ROSTER_SIGNATURE.as_str().as_bytes(), &[0], &digest].concat()
 }
 
 const MAGIC: &str = "endseal roster";

@@ -97,8 +97,12 @@ labels! {
     CONVERSATION_NOTE_KEY = "endseal/conversation@v1 note key";
     /// Conversation: digest of persons and devices in the context of the group.
     CONVERSATION_STATE = "endseal/conversation@v1 state";
-    /// Roster: prefix of the message that the owner signs.
+    /// Roster: prefix of the message that the owner or an admin signs.
     ROSTER_SIGNATURE = "endseal/roster@v1 signature";
+    /// Roster: prefix of the message by which an owner hands a group on.
+    ROSTER_TRANSFER = "endseal/roster@v1 transfer";
+    /// Roster: prefix of the message by which the owner appoints an admin.
+    ROSTER_ADMIN = "endseal/roster@v1 admin";
     /// Roster: digest that links an epoch to the one before.
     ROSTER_DIGEST = "endseal/roster@v1 digest";
     /// Roster: digest of group, epoch, owner and members, for the context of the epoch key.

@@ -36,6 +36,8 @@ pub enum InvalidPerson {
     NoDevice,
     /// There is no member `root`, it is not the owner, or it lacks the ML-KEM-768 key.
     Root,
+    /// The record names a former owner or an admin: only the root signs a person's records.
+    Rights,
     /// The record has more than [`MAX_DEVICES`] devices.
     TooManyDevices,
 }
@@ -105,6 +107,7 @@ impl fmt::Display for InvalidPerson {
             Self::Root => {
                 f.write_str("the person record lacks its owner as 'root' in the long form")
             }
+            Self::Rights => f.write_str("a person record has no former owners and no admins"),
             Self::TooManyDevices => write!(f, "a person has at most {MAX_DEVICES} devices"),
         }
     }

@@ -1,6 +1,7 @@
 //! Checks that one roster may follow another.
 
-use super::{Roster, RosterChainError};
+use super::appointment::Appointment;
+use super::{MAX_ADMIN_STEP, Roster, RosterChainError, transfer};
 
 pub(super) fn follows(new: &Roster, previous: &Roster) -> Result<(), RosterChainError> {
     let (held, offered) = (previous.epoch(), new.epoch());
@@ -12,22 +13,50 @@ pub(super) fn follows(new: &Roster, previous: &Roster) -> Result<(), RosterChain
 }
 
 pub(super) fn supersedes(new: &Roster, known: &Roster) -> Result<(), RosterChainError> {
-    if new.id() != known.id() || new.group() != known.group() {
+    if new.id() != known.id() {
         return Err(RosterChainError::OtherGroup);
     }
-    if new.owner() != known.owner() {
+    let (held, offered) = (known.epoch(), new.epoch());
+    let is_older = offered < held;
+    let (later, earlier) = if is_older { (known, new) } else { (new, known) };
+    if !transfer::continues(&later.head, &earlier.head) {
         return Err(RosterChainError::OtherOwner);
     }
-    let (held, offered) = (known.epoch(), new.epoch());
-    if offered == held {
-        let same = new.as_bytes() == known.as_bytes();
-        return Err(if same { RosterChainError::Same } else { RosterChainError::Fork });
-    }
-    if offered < held {
+    if is_older {
         return Err(RosterChainError::Rollback { held, offered });
     }
-    if offered - held == 1 && new.previous() != Some(&known.digest()) {
+    if new.as_bytes() == known.as_bytes() {
+        return Err(RosterChainError::Same);
+    }
+    if new.head.signer.is_some() {
+        within_rights_of_admin(new, known)?;
+    }
+    if offered == held || (offered - held == 1 && new.previous() != Some(&known.digest())) {
         return Err(RosterChainError::Fork);
+    }
+    Ok(())
+}
+
+pub(super) fn precedes(old: &Roster, later: &Roster) -> bool {
+    let is_old = matches!(supersedes(old, later), Err(RosterChainError::Rollback { .. }));
+    let is_next = is_old && later.epoch() - old.epoch() == 1;
+    is_old && (!is_next || later.previous() == Some(&old.digest()))
+}
+
+/// Checks that a roster signed by an admin changes only what admins may change, and that the admin
+/// is one of the roster held: its appointment is among those of the new roster.
+fn within_rights_of_admin(new: &Roster, known: &Roster) -> Result<(), RosterChainError> {
+    let is_held = |it: &Appointment| known.head.appointment(it.admin.as_str()) == Some(it);
+    if !new.head.appointments.iter().all(is_held) {
+        return Err(RosterChainError::Admin);
+    }
+    let owner = known.member_of_key(known.owner());
+    if owner.is_some_and(|owner| new.member(owner.name().as_str()) != Some(owner)) {
+        return Err(RosterChainError::Admin);
+    }
+    let (held, offered) = (known.epoch(), new.epoch());
+    if offered - held > MAX_ADMIN_STEP {
+        return Err(RosterChainError::Gap { held, offered });
     }
     Ok(())
 }

@@ -17,24 +17,24 @@ endseal_crypto::secret_bytes! {
 }
 
 impl EpochKey {
-    /// A new key for the epoch of `draft`, whose owner is `owner`.
+    /// A new key for the epoch of `draft`, which `signer` will sign.
     ///
-    /// A random source that repeats itself repeats no key as long as the owner, the group, the
-    /// epoch or the members differ: the random bytes are hashed with the owner's hedge secret and
+    /// A random source that repeats itself repeats no key as long as the signer, the group, the
+    /// epoch or the members differ: the random bytes are hashed with the signer's hedge secret and
     /// the draft's context.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
     pub fn generate(
         random: &mut impl Random,
-        owner: &Identity,
+        signer: &Identity,
         draft: &RosterDraft,
     ) -> Result<Self, RandomError> {
         Self::try_init_with(|key| {
             let mut drawn = Zeroizing::new([0; 32]);
             random.fill(&mut drawn[..])?;
             let context = draft.context();
-            let parts: [&[u8]; 3] = [&drawn[..], owner.hedge().expose_secret(), &context];
+            let parts: [&[u8]; 3] = [&drawn[..], signer.hedge().expose_secret(), &context];
             hash::derive_into(label::ROSTER_HEDGED_KEY, &parts, key);
             Ok(())
         })

@@ -1,14 +1,14 @@
-//! Parses the text of a roster and verifies its signature.
+//! Parses the text of a roster and verifies its signatures.
 
 use alloc::vec::Vec;
 
 use base64ct::{Base64, Encoding as _};
-use endseal_crypto::ed25519;
 
-use super::head::{EPOCH, GROUP, Head, ID, MEMBER, MEMBERS, NONE, OWNER, PREVIOUS};
+use super::appointment::{self, Appointment};
+use super::head::{self, EPOCH, GROUP, Head, ID, MEMBER, MEMBERS, NONE, OWNER, PREVIOUS, SIGNER};
 use super::{
     InvalidMembers, KEY, MAGIC, MAX_LEN, MAX_MEMBERS, Member, Members, ParseRosterError, Roster,
-    SIGNATURE, VERSION, signed_message,
+    SIGNATURE, VERSION, signed_text, transfer,
 };
 use crate::identity_text::Unchecked;
 use crate::lines::{LineProblem, Lines};
@@ -30,7 +30,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Roster, ParseRosterError> {
         digest if epoch > 1 => Some(digest.parse().map_err(|_| value(&lines, PREVIOUS))?),
         _ => return Err(value(&lines, PREVIOUS)),
     };
-    let owner = parse_owner(&mut lines)?;
+    let owner = lines.field(OWNER)?;
+    let owner = transfer::parse_owner(&lines, owner, OWNER)?;
+    let opening = lines.before();
+    let transfers = transfer::parse(&mut lines, epoch)?;
+    let last_transfer = transfers.last().map_or(0, |last| last.epoch);
+    let appointments = appointment::parse(&mut lines, last_transfer, epoch)?;
+    let signer = parse_signer(&mut lines, &appointments)?;
+    let before_members = lines.before().len();
     let count = decimal(lines.field(MEMBERS)?).filter(|count| *count > 0);
     let count = count.ok_or_else(|| value(&lines, MEMBERS))?;
     if count > MAX_MEMBERS as u64 {
@@ -39,7 +46,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Roster, ParseRosterError> {
 
     let first_line = lines.line() + 1;
     let (names, identities) = parse_members(&mut lines, count)?;
-    let head_len = lines.before().len();
+    let head_digest = head::digest(opening, &lines.before()[before_members..]);
     let sealed_epoch_key = lines.field(KEY)?;
     // The copy is made of a line that is complete, after all that is cheaper to check.
     let sealed_epoch_key = Base64::decode_vec(sealed_epoch_key)
@@ -48,36 +55,57 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Roster, ParseRosterError> {
         .ok_or_else(|| value(&lines, KEY))?;
 
     let body = lines.before();
-    let mut signature = [0; ed25519::Signature::LEN];
-    let decoded = Base64::decode(lines.field(SIGNATURE)?, &mut signature).map(<[u8]>::len);
-    if decoded != Ok(ed25519::Signature::LEN) {
-        return Err(value(&lines, SIGNATURE));
-    }
+    let signature = signed_text::decode(lines.field(SIGNATURE)?);
+    let signature = signature.ok_or_else(|| value(&lines, SIGNATURE))?;
     let text = lines.before().into();
     lines.end()?;
-    owner
-        .verify(&signed_message(body), &ed25519::Signature::from_bytes(&signature))
+
+    transfer::verify(&transfers, &id, &owner)?;
+    let signing_key = match &signer {
+        None => *transfer::signing_owner(&transfers, epoch, &owner),
+        Some(appointment) => {
+            let admin = &appointment.admin;
+            let at = names
+                .binary_search(admin)
+                .map_err(|_| ParseRosterError::AdminNotMember(admin.clone()))?;
+            let key = identities[at].signing_key();
+            let key =
+                key.map_err(|error| ParseRosterError::Identity { line: first_line + at, error })?;
+            appointment.verify(&id, &owner, &key)?;
+            key
+        }
+    };
+    signing_key
+        .verify(&signed_text::roster_message(body), &signature)
         .map_err(|_| ParseRosterError::Signature)?;
 
-    // The most expensive check comes last, after the signature has named a responsible owner.
+    // The most expensive checks come last, after the signature has named a responsible signer.
     let identities = Unchecked::check_many(identities)
         .map_err(|(i, error)| ParseRosterError::Identity { line: first_line + i, error })?;
     let members = names.into_iter().zip(identities).map(|(name, id)| Member::new(name, id));
     let members = Members::from_sorted(members.collect()).map_err(ParseRosterError::Members)?;
 
-    let head = Head { group, id, epoch, previous, owner, members };
-    Ok(Roster { head, head_len, sealed_epoch_key: sealed_epoch_key.into(), text })
+    let signer = signer.map(|appointment| appointment.admin);
+    let head = Head { group, id, epoch, previous, owner, transfers, appointments, signer, members };
+    appointment::verify_all(&head)?;
+    let roster = Roster { head, head_digest, sealed_epoch_key: sealed_epoch_key.into(), text };
+    if last_transfer == epoch && roster.member_of_key(roster.owner()).is_none() {
+        return Err(ParseRosterError::OwnerNotMember);
+    }
+    Ok(roster)
 }
 
-/// The owner's key, in the short form only.
-fn parse_owner(lines: &mut Lines<'_>) -> Result<ed25519::PublicKey, ParseRosterError> {
-    let text = lines.field(OWNER)?;
-    let at_line = |error| ParseRosterError::Identity { line: lines.line(), error };
-    let owner = Unchecked::decode(text).map_err(at_line)?;
-    if owner.is_long() {
-        return Err(value(lines, OWNER));
+/// Reads the name of the admin who signs, if there is one, and returns the admin's appointment.
+fn parse_signer(
+    lines: &mut Lines<'_>,
+    appointments: &[Appointment],
+) -> Result<Option<Appointment>, ParseRosterError> {
+    let Some(name) = lines.optional(SIGNER)? else { return Ok(None) };
+    let name = Name::new(name).map_err(|_| value(lines, SIGNER))?;
+    match appointments.iter().find(|it| it.admin == name) {
+        Some(appointment) => Ok(Some(appointment.clone())),
+        None => Err(ParseRosterError::SignerNotAdmin(name)),
     }
-    Ok(*owner.check().map_err(at_line)?.ed25519())
 }
 
 /// Names, sorted and different, and identities, not yet checked.
