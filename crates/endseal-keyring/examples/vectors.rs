@@ -20,6 +20,10 @@ mod peer_id;
 mod person;
 #[path = "vectors/roster.rs"]
 mod roster;
+#[path = "vectors/roster_chain.rs"]
+mod roster_chain;
+#[path = "vectors/roster_rights.rs"]
+mod roster_rights;
 
 use std::env;
 use std::path::PathBuf;
@@ -37,6 +41,8 @@ fn main() {
     peer_id::write(&dir.join("identity"));
     peer_id::write_peers(&dir.join("identity"));
     roster::write(&dir.join("roster"));
+    let epochs = roster_rights::write(&dir.join("roster"));
+    roster_chain::write(&dir.join("roster"), &epochs);
     person::write(&dir.join("roster"));
 }
 

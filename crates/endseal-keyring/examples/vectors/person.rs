@@ -13,6 +13,7 @@ use endseal_keyring::person::PersonChanges;
 use endseal_testing::{Vector, hex};
 
 use crate::roster::signed;
+use crate::roster_rights::{admin_in, transfer_in, with_rights};
 use crate::{long, owner, short};
 
 /// A random source that always returns the same byte.
@@ -27,7 +28,7 @@ impl Random for Repeated {
 
 pub(crate) fn write(dir: &Path) {
     let [first, second] = successes(dir);
-    refused(dir, &text(&first));
+    refused(dir, &text(&first), first.id().as_bytes());
     wrong_chain(dir, &text(&first), &text(&second));
 }
 
@@ -89,7 +90,7 @@ fn successes(dir: &Path) -> [PersonRecord; 2] {
     [first, second]
 }
 
-fn refused(dir: &Path, good: &str) {
+fn refused(dir: &Path, good: &str, id: &[u8]) {
     let device = format!("member device-7 {}\n", short(2));
     let root = format!("member root {}\n", long(1));
     let all = format!("members 2\n{device}{root}");
@@ -108,6 +109,14 @@ fn refused(dir: &Path, good: &str) {
     let cases: &[(&'static str, &str, &str, String)] = &[
         ("person-other-group", "the roster of a group", "person", {
             signed(&good.replace("group person", "group persons"), 1)
+        }),
+        ("person-transfer", "a former owner", "person", {
+            let later = format!("epoch 2\nprevious {}", "0".repeat(64));
+            let later = good.replace("epoch 1\nprevious none", &later);
+            signed(&with_rights(&later, &transfer_in(id, 2, 5, 1)), 5)
+        }),
+        ("person-admin", "an admin", "person", {
+            signed(&with_rights(good, &admin_in(id, "device-7", 1, 2, 1)), 1)
         }),
         ("person-without-root", "no member root", "root", again(&[&device])),
         ("person-root-of-another", "root is another key than the owner", "root", {

@@ -12,6 +12,8 @@ mod people;
 mod person;
 mod roster;
 mod roster_chain;
+mod roster_history;
+mod roster_rights;
 #[cfg(target_os = "linux")]
 mod secrets;
 mod vectors;

@@ -119,7 +119,7 @@ fn devices_come_and_go_within_the_limits() {
 
 #[test]
 fn only_the_root_signs() {
-    let not_owner = ChangePersonError::Sign(SignRosterError::NotOwner);
+    let not_owner = ChangePersonError::Sign(SignRosterError::NotPermitted);
     let by_another = record().next_epoch(&identity(3), &PersonChanges::new());
     assert_eq!(by_another.err(), Some(not_owner));
 }

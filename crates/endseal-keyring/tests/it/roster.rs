@@ -144,7 +144,7 @@ fn lists_of_members_are_checked_when_they_are_made() {
 #[test]
 fn only_the_owner_signs() {
     let sign = |n, key: &[u8]| draft(three()).unwrap().sign(&identity(n), key).err();
-    assert_eq!(sign(2, b"sealed"), Some(SignRosterError::NotOwner));
+    assert_eq!(sign(2, b"sealed"), Some(SignRosterError::NotPermitted));
     assert_eq!(sign(1, b""), Some(SignRosterError::NoEpochKey));
     assert_eq!(sign(1, &vec![0; MAX_LEN]), Some(SignRosterError::TooLong));
     // Short enough itself, but too long in Base64.

@@ -57,6 +57,8 @@ fn two_histories_are_a_fork() {
     assert_eq!(one.follows(&other), Err(RosterChainError::Fork));
     assert_eq!(next(&one, 1, b"sealed").follows(&other), Err(RosterChainError::Fork));
     assert_eq!(next(&one, 1, b"sealed").supersedes(&other), Err(RosterChainError::Fork));
+    let third = next(&one, 1, b"sealed");
+    assert!(first.precedes(&third) && one.precedes(&third) && !other.precedes(&third));
 }
 
 #[test]
@@ -66,4 +68,15 @@ fn another_owner_or_group_does_not_follow() {
     assert_eq!(by_bob.follows(&held), Err(RosterChainError::OtherOwner));
     let elsewhere = next(&first(8, 1), 1, b"sealed");
     assert_eq!(elsewhere.follows(&held), Err(RosterChainError::OtherGroup));
+}
+
+#[test]
+fn a_new_name_follows() {
+    let held = first(9, 1);
+    let mut changes = RosterChanges::new();
+    changes.rename(name("crew"));
+    let renamed = held.next_epoch(&changes).unwrap().sign(&identity(1), b"sealed").unwrap();
+    assert_eq!(renamed.group(), &name("crew"));
+    assert_eq!(renamed.follows(&held), Ok(()));
+    assert_eq!(next(&renamed, 1, b"sealed").group(), &name("crew"));
 }

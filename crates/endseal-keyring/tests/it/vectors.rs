@@ -54,11 +54,15 @@ fn roster_vectors() {
             let previous = Roster::parse(previous.as_bytes()).expect("the previous one is right");
             roster.follows(&previous).map_err(chain_class)?;
         }
+        let admins: Vec<_> = roster.admins().map(|admin| admin.name().as_str()).collect();
         Ok(vec![
             ("group", json!(roster.group().as_str())),
             ("id", hex(roster.id().as_bytes())),
             ("epoch", json!(roster.epoch())),
             ("owner", hex(roster.owner().as_bytes())),
+            ("signing_owner", hex(roster.signing_owner().as_bytes())),
+            ("signer", hex(roster.signer().as_bytes())),
+            ("admins", json!(admins.join(" "))),
             ("members", json!(roster.members().len())),
             ("sealed_epoch_key", hex(roster.sealed_epoch_key())),
             ("context", hex(&roster.context())),
@@ -73,7 +77,7 @@ fn person(vector: &Value) -> Outcome {
         ParsePersonError::TooLong => "limit",
         ParsePersonError::Roster(error) => roster_class(&error),
         ParsePersonError::Person(error) => match error {
-            InvalidPerson::Group => "person",
+            InvalidPerson::Group | InvalidPerson::Rights => "person",
             InvalidPerson::Key => "key",
             InvalidPerson::Long(_) => "long",
             InvalidPerson::Member(_) => "member",
@@ -299,12 +303,20 @@ fn text_class(error: ParseIdentityError) -> &'static str {
 
 fn roster_class(error: &ParseRosterError) -> &'static str {
     match error {
+        ParseRosterError::AdminIsOwner(_)
+        | ParseRosterError::AdminNotMember(_)
+        | ParseRosterError::SignerNotAdmin(_) => "admin",
+        ParseRosterError::AppointmentSignature(_)
+        | ParseRosterError::Signature
+        | ParseRosterError::TransferSignature { .. } => "signature",
         ParseRosterError::Identity { .. } => "identity",
         ParseRosterError::Malformed(_) => "form",
-        ParseRosterError::Members(InvalidMembers::TooMany) | ParseRosterError::TooLong => "limit",
-        ParseRosterError::Members(_) => "duplicate",
+        ParseRosterError::Members(InvalidMembers::TooMany)
+        | ParseRosterError::TooLong
+        | ParseRosterError::TooManyTransfers => "limit",
+        ParseRosterError::DuplicateAdmin(_) | ParseRosterError::Members(_) => "duplicate",
         ParseRosterError::Order { .. } => "order",
-        ParseRosterError::Signature => "signature",
+        ParseRosterError::OwnerNotMember => "owner",
         ParseRosterError::Version => "version",
         other => panic!("{other}"),
     }
@@ -312,6 +324,7 @@ fn roster_class(error: &ParseRosterError) -> &'static str {
 
 fn chain_class(error: RosterChainError) -> &'static str {
     match error {
+        RosterChainError::Admin => "admin",
         RosterChainError::Fork => "fork",
         RosterChainError::Gap { .. } => "gap",
         RosterChainError::OtherDevice => "device",
