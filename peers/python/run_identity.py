@@ -71,7 +71,8 @@ def roster(vector):
     if "previous" in vector:
         rosters.follows(new, rosters.roster(vector["previous"]))
     values = {"group": new.group, "epoch": new.epoch, "members": new.members}
-    for field in ("id", "owner", "sealed_epoch_key", "context"):
+    values["admins"] = " ".join(admin.name for admin in new.admins)
+    for field in ("id", "owner", "signing_owner", "signer", "sealed_epoch_key", "context"):
         values[field] = getattr(new, field).hex()
     return values | {"digest": new.digest().hex()}
 
