@@ -10,6 +10,7 @@ use endseal_crypto::identity::PublicIdentity;
 use endseal_envelope::{OpenError, RecipientsError, SealError};
 use endseal_keyring::IdentityText;
 use endseal_keyring::identity_file::{OpenIdentityFileError, SealIdentityFileError};
+use endseal_keyring::roster::SignRosterError;
 use endseal_node::person::PersonError;
 use endseal_node::{
     AddressBookError, FileError, GroupError, HomeError, IdentityError, ImportError, InstallError,
@@ -365,8 +366,11 @@ impl From<GroupError> for Failure {
             GroupError::EpochKey(_) | GroupError::EpochKeyLength => Self::of(Kind::Refused, &error),
             GroupError::Change(_) | GroupError::Members(_) => usage(&error),
             GroupError::Exists(_) => usage(&error).hint("choose another name"),
-            GroupError::NotOwner(_) => {
-                usage(&error).hint("ask the owner to change it, then: endseal group import")
+            GroupError::NotPermitted(_) => {
+                usage(&error).hint("ask one of them to change it, then: endseal group import")
+            }
+            GroupError::Sign(SignRosterError::OwnerOnly(_) | SignRosterError::RemovesSigner) => {
+                usage(&error)
             }
             GroupError::Unknown(_) => usage(&error).hint("endseal group list shows all groups"),
             GroupError::Random => Self::of(Kind::Environment, &error),

@@ -2,7 +2,7 @@
 //!
 //! Rosters are stored as `groups/NAME/EPOCH.roster`. No file is ever replaced, so that the history
 //! stays and the newest epoch is the largest number. NAME is the local name of the group; the
-//! default is the name that the owner chose.
+//! default is the name in the first roster that is stored.
 
 use alloc::rc::Rc;
 use std::fs;
@@ -154,28 +154,29 @@ impl Groups<'_> {
     /// new epoch can open.
     ///
     /// # Errors
-    /// Returns [`GroupError`] if the group is unknown, `owner` does not own it, the change is not
-    /// possible, or the roster cannot be sealed, signed or written.
+    /// Returns [`GroupError`] if the group is unknown, `signer` is neither its owner nor an admin,
+    /// the change is not possible, or the roster cannot be sealed, signed or written.
     pub fn change(
         &self,
-        owner: &Identity,
+        signer: &Identity,
         group: &Name,
         changes: &RosterChanges,
         lock: &HomeLock,
     ) -> Result<Roster, GroupError> {
         let current = self.current(group)?;
-        if current.owner() != owner.public().ed25519() {
-            return Err(GroupError::NotOwner(group.clone()));
+        if !current.may_change(signer.public().ed25519()) {
+            return Err(GroupError::NotPermitted(group.clone()));
         }
         let draft = current.next_epoch(changes).map_err(GroupError::Change)?;
-        let roster = sign(draft, owner)?;
+        let roster = sign(draft, signer)?;
         self.store(group, &roster, lock)?;
         Ok(roster)
     }
 
     /// Stores a roster that another identity signed. A group is identified by its id, whatever its
     /// local name is: a known group accepts only a roster that supersedes its newest one. For an
-    /// unknown group, `trusted` decides whether its owner is trusted.
+    /// unknown group, `trusted` decides whether its owner is trusted, or the former owner if the
+    /// roster hands the group on.
     ///
     /// # Errors
     /// Returns [`ImportError`] if the content is not a roster, does not supersede the known one,
@@ -196,8 +197,8 @@ impl Groups<'_> {
                 roster.supersedes(&current).map_err(ImportError::Chain)?;
                 (known, Some(current))
             }
-            None if !trusted(roster.owner()) => {
-                return Err(ImportError::UnknownOwner(*roster.owner()));
+            None if !trusted(roster.signing_owner()) => {
+                return Err(ImportError::UnknownOwner(*roster.signing_owner()));
             }
             None => {
                 let name = name.unwrap_or_else(|| roster.group().clone());
@@ -259,12 +260,12 @@ pub fn recipients(roster: &Roster) -> Result<Recipients, RecipientsError> {
 /// Opens the epoch key of a roster as one of its members.
 ///
 /// # Errors
-/// Returns [`GroupError::EpochKey`] if `identity` is not a member or the owner did not seal the
-/// key, and [`GroupError::EpochKeyLength`] if the sealed content has another length than a key.
+/// Returns [`GroupError::EpochKey`] if `identity` is not a member or the signer of the roster did not
+/// seal the key, and [`GroupError::EpochKeyLength`] if the sealed content has another length than a key.
 pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, GroupError> {
     let context = roster.context();
     let opener = Opener::new(identity, &context);
-    let mut policy = Policy::new().senders([*roster.owner()]);
+    let mut policy = Policy::new().senders([*roster.signer()]);
     let opened =
         opener.open(roster.sealed_epoch_key(), &mut policy).map_err(GroupError::EpochKey)?;
     let key = Zeroizing::new(opened.content);
@@ -273,16 +274,16 @@ pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, Group
 }
 
 /// Seals a fresh epoch key to the members of a draft, and signs the roster. The suite is hybrid if
-/// every member has the keys for it; otherwise callers inform the owner which members lack them
+/// every member has the keys for it; otherwise callers inform the signer which members lack them
 /// (docs/spec/roster.md).
-fn sign(draft: RosterDraft, owner: &Identity) -> Result<Roster, GroupError> {
-    let key = EpochKey::generate(&mut OsRandom, owner, &draft).map_err(|_| GroupError::Random)?;
+fn sign(draft: RosterDraft, signer: &Identity) -> Result<Roster, GroupError> {
+    let key = EpochKey::generate(&mut OsRandom, signer, &draft).map_err(|_| GroupError::Random)?;
     let to = Recipients::from_identities(draft.members().iter().map(Member::identity))
         .map_err(GroupError::Recipients)?;
     let context = draft.context();
-    let sealer = Sealer::new(owner, &to, &context).suite(to.suite());
+    let sealer = Sealer::new(signer, &to, &context).suite(to.suite());
     let sealed = sealer.seal(key.expose_secret(), &mut OsRandom).map_err(GroupError::Seal)?;
-    draft.sign(owner, &sealed).map_err(GroupError::Sign)
+    draft.sign(signer, &sealed).map_err(GroupError::Sign)
 }
 
 /// Returns the epochs of the rosters in a folder, in ascending order; none if the folder does not

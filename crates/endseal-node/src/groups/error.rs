@@ -28,8 +28,8 @@ pub enum GroupError {
     File(FileError),
     /// The members cannot form a roster.
     Members(InvalidMembers),
-    /// Another identity owns the group, so that it cannot be changed here.
-    NotOwner(Name),
+    /// This identity is neither the owner of the group nor one of its admins.
+    NotPermitted(Name),
     /// The stored file is not a valid roster.
     Parse {
         /// Path of the damaged file.
@@ -80,7 +80,9 @@ impl fmt::Display for GroupError {
             Self::Exists(name) => write!(f, "there is a group '{name}' already"),
             Self::File(error) => error.fmt(f),
             Self::Members(_) => f.write_str("the group cannot have these members"),
-            Self::NotOwner(name) => write!(f, "another identity owns the group '{name}'"),
+            Self::NotPermitted(name) => {
+                write!(f, "only the owner and the admins of the group '{name}' change it")
+            }
             Self::Parse { path, .. } => write!(f, "cannot use '{}'", path.display()),
             Self::Random => f.write_str("the source of randomness failed"),
             Self::Recipients(_) => f.write_str("cannot seal to the members' keys"),
@@ -104,7 +106,7 @@ impl error::Error for GroupError {
             Self::Sign(error) => Some(error),
             Self::EpochKeyLength
             | Self::Exists(_)
-            | Self::NotOwner(_)
+            | Self::NotPermitted(_)
             | Self::Random
             | Self::Unknown(_) => None,
         }

@@ -20,7 +20,8 @@ pub(super) const MAX_TEXTS: u64 = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TeamRequest {
-    /// Owner of the team.
+    /// Owner of the team, or its former owner if the roster hands it on: the identity that must be
+    /// a contact.
     #[serde(with = "wire_text::identity")]
     pub owner: PublicKey,
     /// Name that the owner gave the team.
@@ -59,7 +60,8 @@ impl HiddenTeam {
 
     /// Returns what the user learns of the team.
     pub(super) fn request(&self) -> TeamRequest {
-        TeamRequest { owner: *self.roster.owner(), name: self.roster.group().as_str().to_owned() }
+        let (owner, name) = (*self.roster.signing_owner(), self.roster.group().as_str().to_owned());
+        TeamRequest { owner, name }
     }
 
     /// Returns true if another team may be hidden.

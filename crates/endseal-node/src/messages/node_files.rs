@@ -82,7 +82,7 @@ impl<'a> NodeFiles<'a> {
     pub(super) fn keep_roster(&self, roster: &Roster, own: &PublicKey) -> RosterResult {
         let known = self.roster(roster.id());
         if let Some(known) = &known
-            && (**known == *roster || known.supersedes(roster).is_ok())
+            && (**known == *roster || roster.precedes(known))
         {
             return RosterResult::Kept;
         }

@@ -267,7 +267,7 @@ fn is_refused(
                 let roster = (**roster).clone();
                 match HiddenTeam::of(transaction, roster.id())? {
                     Some(HiddenTeam { roster: known, .. })
-                        if known == roster || known.supersedes(&roster).is_ok() => {}
+                        if known == roster || roster.precedes(&known) => {}
                     Some(team) if roster.supersedes(&team.roster).is_ok() => {
                         HiddenTeam { roster, ..team }.put(transaction)?;
                     }

@@ -1,9 +1,12 @@
 //! Groups, including those of a dishonest owner.
 
+use endseal_crypto::ed25519;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_envelope::{OpenError, Opener, Policy, Recipients, Sealer, Suite};
-use endseal_keyring::roster::{GroupId, Member, RosterChainError, RosterChanges};
+use endseal_keyring::roster::{
+    GroupId, Member, OwnerOnly, RosterChainError, RosterChanges, SignRosterError,
+};
 use endseal_keyring::{Name, Roster};
 use endseal_node::{GroupError, Home, ImportError, epoch_key};
 
@@ -51,7 +54,7 @@ fn every_epoch_has_a_key_of_its_own_for_its_members() {
     ));
     assert!(matches!(
         home.groups().change(&bob, &name("team"), &changes, &lock),
-        Err(GroupError::NotOwner(_))
+        Err(GroupError::NotPermitted(_))
     ));
 }
 
@@ -180,4 +183,53 @@ fn a_group_of_an_unknown_owner_is_not_taken() {
     assert!(other.groups().list().unwrap().is_empty());
     assert_eq!(import(true).unwrap().name, name("team"));
     assert_eq!(other.groups().list().unwrap(), [name("team")]);
+}
+
+#[test]
+fn admins_and_the_former_owner_seal_the_epochs_that_they_sign() {
+    let scratch = Scratch::new();
+    let home = Home::create(&scratch.path("state")).unwrap();
+    let lock = home.lock().unwrap();
+    let [alice, bob, carol] = [identity(), identity(), identity()];
+    let members = vec![member("alice", &alice), member("bob", &bob), member("carol", &carol)];
+    home.groups().create(&alice, name("team"), members, &lock).unwrap();
+    let change = |signer: &Identity, changes: &RosterChanges| {
+        home.groups().change(signer, &name("team"), changes, &lock)
+    };
+    let plain = RosterChanges::new();
+    assert!(matches!(change(&bob, &plain), Err(GroupError::NotPermitted(_))));
+    change(&alice, RosterChanges::new().appoint(name("bob"))).unwrap();
+    let by_admin = change(&bob, RosterChanges::new().rename(name("crew"))).unwrap();
+    assert!(matches!(
+        change(&bob, RosterChanges::new().hand_on(name("carol"))),
+        Err(GroupError::Sign(SignRosterError::OwnerOnly(OwnerOnly::HandOn)))
+    ));
+    let handed_on = change(&alice, RosterChanges::new().hand_on(name("carol"))).unwrap();
+    assert!(matches!(change(&alice, &plain), Err(GroupError::NotPermitted(_))));
+    let by_next_owner = change(&carol, &plain).unwrap();
+    for (roster, signer) in [(by_admin, &bob), (handed_on, &alice), (by_next_owner, &carol)] {
+        assert_eq!(roster.signer(), signer.public().ed25519());
+        assert!(epoch_key(&alice, &roster).unwrap() == epoch_key(&carol, &roster).unwrap());
+    }
+}
+
+#[test]
+fn a_group_handed_on_is_taken_from_the_former_owner_alone() {
+    let scratch = Scratch::new();
+    let home = Home::create(&scratch.path("state")).unwrap();
+    let (mallory, alice, lock) = (identity(), identity(), home.lock().unwrap());
+    let members = vec![member("mallory", &mallory), member("alice", &alice)];
+    home.groups().create(&mallory, name("team"), members, &lock).unwrap();
+    let mut changes = RosterChanges::new();
+    changes.hand_on(name("alice"));
+    let roster = home.groups().change(&mallory, &name("team"), &changes, &lock).unwrap();
+    let other = Home::create(&scratch.path("other")).unwrap();
+    let lock = other.lock().unwrap();
+    // Alice is a contact, but did not take part in this roster, which names her as the owner.
+    let of_alice = |owner: &ed25519::PublicKey| owner == alice.public().ed25519();
+    let refused = other.groups().import(roster.as_bytes(), None, of_alice, &lock);
+    let key = mallory.public().ed25519();
+    assert!(matches!(refused, Err(ImportError::UnknownOwner(owner)) if owner == *key));
+    let of_mallory = |owner: &ed25519::PublicKey| owner == key;
+    assert!(other.groups().import(roster.as_bytes(), None, of_mallory, &lock).is_ok());
 }
