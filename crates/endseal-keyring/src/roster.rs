@@ -103,8 +103,8 @@ impl Roster {
     /// key changes.
     ///
     /// # Errors
-    /// [`ChangeRosterError`] if a name in the changes is not a member or not an admin, or the result
-    /// is not a valid list of members.
+    /// [`ChangeRosterError`] if a name in the changes is not a member or not an admin, or the
+    /// result is not a valid list of members.
     pub fn next_epoch(&self, changes: &RosterChanges) -> Result<RosterDraft, ChangeRosterError> {
         Ok(RosterDraft::after(self, changes.apply(self)?))
     }

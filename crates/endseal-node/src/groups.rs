@@ -260,8 +260,9 @@ pub fn recipients(roster: &Roster) -> Result<Recipients, RecipientsError> {
 /// Opens the epoch key of a roster as one of its members.
 ///
 /// # Errors
-/// Returns [`GroupError::EpochKey`] if `identity` is not a member or the signer of the roster did not
-/// seal the key, and [`GroupError::EpochKeyLength`] if the sealed content has another length than a key.
+/// Returns [`GroupError::EpochKey`] if `identity` is not a member or the signer of the roster did
+/// not seal the key, and [`GroupError::EpochKeyLength`] if the sealed content has another length
+/// than a key.
 pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, GroupError> {
     let context = roster.context();
     let opener = Opener::new(identity, &context);

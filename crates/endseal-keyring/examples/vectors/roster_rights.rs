@@ -335,6 +335,15 @@ fn wrong_signers(dir: &Path, epochs: &Epochs) {
         ("signer-not-appointed", "the signer is not appointed by the owner", "signature", {
             again(&format!("{}signer bob\n", admin("bob", 2, 2, 3)), 2)
         }),
+        (
+            "signer-not-appointed-first",
+            "the signer is not appointed, and a member's key is not valid",
+            "signature",
+            {
+                let lines = format!("{}signer bob\n", admin("bob", 2, 2, 3));
+                signed(&with_rights(&plain, &lines).replace(&short(3), &mixed_order()), 2)
+            },
+        ),
         ("signer-other-key", "the signer is appointed with another key", "signature", {
             again(&format!("{}signer bob\n", admin("bob", 2, 3, 1)), 2)
         }),
