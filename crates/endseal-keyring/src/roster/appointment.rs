@@ -8,8 +8,7 @@ use endseal_crypto::ed25519::{self, PublicKey, Signature, Signed, VerifyingKey};
 use endseal_crypto::identity::Identity;
 use endseal_crypto::label;
 
-use super::head::Head;
-use super::{GroupId, ParseRosterError, signed_text};
+use super::{GroupId, Members, ParseRosterError, signed_text};
 use crate::lines::{LineProblem, Lines};
 use crate::name::Name;
 use crate::numerals::decimal;
@@ -90,30 +89,34 @@ pub(super) fn parse(
 /// Checks that all admins of a roster are members and not the owner, and verifies their
 /// appointments at once.
 #[allow(clippy::expect_used)]
-pub(super) fn verify_all(head: &Head) -> Result<(), ParseRosterError> {
-    if head.appointments.is_empty() {
+pub(super) fn verify_all(
+    appointments: &[Appointment],
+    id: &GroupId,
+    owner: &PublicKey,
+    members: &Members,
+) -> Result<(), ParseRosterError> {
+    if appointments.is_empty() {
         return Ok(());
     }
-    let owner = VerifyingKey::from_bytes(head.owner.as_bytes()).expect("it is a public key");
+    let verifying = VerifyingKey::from_bytes(owner.as_bytes()).expect("it is a public key");
     let mut messages = Vec::new();
-    for appointment in &head.appointments {
+    for appointment in appointments {
         let admin = appointment.admin.as_str();
-        let Some(member) = head.members.find(admin) else {
+        let Some(member) = members.find(admin) else {
             return Err(ParseRosterError::AdminNotMember(appointment.admin.clone()));
         };
-        if *member.identity().ed25519() == head.owner {
+        if member.identity().ed25519() == owner {
             return Err(ParseRosterError::AdminIsOwner(appointment.admin.clone()));
         }
-        messages.push(message(&head.id, appointment.epoch, member.identity().ed25519()));
+        messages.push(message(id, appointment.epoch, member.identity().ed25519()));
     }
-    let signed: Vec<_> = head
-        .appointments
+    let signed: Vec<_> = appointments
         .iter()
         .zip(&messages)
-        .map(|(it, message)| Signed { key: &owner, message, signature: &it.signature })
+        .map(|(it, message)| Signed { key: &verifying, message, signature: &it.signature })
         .collect();
     let verdicts = ed25519::verify_each(&signed);
-    match head.appointments.iter().zip(verdicts).find(|(_, right)| !right) {
+    match appointments.iter().zip(verdicts).find(|(_, right)| !right) {
         Some((wrong, _)) => Err(ParseRosterError::AppointmentSignature(wrong.admin.clone())),
         None => Ok(()),
     }

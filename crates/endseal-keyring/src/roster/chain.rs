@@ -1,7 +1,8 @@
 //! Checks that one roster may follow another.
 
 use super::appointment::Appointment;
-use super::{MAX_ADMIN_STEP, Roster, RosterChainError, transfer};
+use super::head::Head;
+use super::{MAX_ADMIN_STEP, Roster, RosterChainError};
 
 pub(super) fn follows(new: &Roster, previous: &Roster) -> Result<(), RosterChainError> {
     let (held, offered) = (previous.epoch(), new.epoch());
@@ -19,7 +20,7 @@ pub(super) fn supersedes(new: &Roster, known: &Roster) -> Result<(), RosterChain
     let (held, offered) = (known.epoch(), new.epoch());
     let is_older = offered < held;
     let (later, earlier) = if is_older { (known, new) } else { (new, known) };
-    if !transfer::continues(&later.head, &earlier.head) {
+    if !continues(&later.head, &earlier.head) {
         return Err(RosterChainError::OtherOwner);
     }
     if is_older {
@@ -41,6 +42,16 @@ pub(super) fn precedes(old: &Roster, later: &Roster) -> bool {
     let is_old = matches!(supersedes(old, later), Err(RosterChainError::Rollback { .. }));
     let is_next = is_old && later.epoch() - old.epoch() == 1;
     is_old && (!is_next || later.previous() == Some(&old.digest()))
+}
+
+/// Returns true if the owners of `later` begin with those of `earlier`: the group has the same
+/// owner, or the earlier owner handed it on after that epoch.
+fn continues(later: &Head, earlier: &Head) -> bool {
+    match later.transfers.strip_prefix(&*earlier.transfers) {
+        None => false,
+        Some([]) => later.owner == earlier.owner,
+        Some([next, ..]) => next.former_owner == earlier.owner && next.epoch > earlier.epoch,
+    }
 }
 
 /// Checks that a roster signed by an admin changes only what admins may change, and that the admin

@@ -85,9 +85,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Roster, ParseRosterError> {
     let members = names.into_iter().zip(identities).map(|(name, id)| Member::new(name, id));
     let members = Members::from_sorted(members.collect()).map_err(ParseRosterError::Members)?;
 
+    appointment::verify_all(&appointments, &id, &owner, &members)?;
     let signer = signer.map(|appointment| appointment.admin);
     let head = Head { group, id, epoch, previous, owner, transfers, appointments, signer, members };
-    appointment::verify_all(&head)?;
     let roster = Roster { head, head_digest, sealed_epoch_key: sealed_epoch_key.into(), text };
     if last_transfer == epoch && roster.member_of_key(roster.owner()).is_none() {
         return Err(ParseRosterError::OwnerNotMember);

@@ -9,7 +9,6 @@ use endseal_crypto::ed25519::{PublicKey, Signature};
 use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_crypto::label;
 
-use super::head::Head;
 use super::{GroupId, MAX_TRANSFERS, ParseRosterError, signed_text};
 use crate::identity_text::{self, Unchecked};
 use crate::lines::{LineProblem, Lines};
@@ -108,16 +107,6 @@ pub(super) fn signing_owner<'a>(
     match transfers.last() {
         Some(last) if last.epoch == epoch => &last.former_owner,
         _ => owner,
-    }
-}
-
-/// Returns true if the owners of `later` begin with those of `earlier`: the group has the same
-/// owner, or the earlier owner handed it on after that epoch.
-pub(super) fn continues(later: &Head, earlier: &Head) -> bool {
-    match later.transfers.strip_prefix(&*earlier.transfers) {
-        None => false,
-        Some([]) => later.owner == earlier.owner,
-        Some([next, ..]) => next.former_owner == earlier.owner && next.epoch > earlier.epoch,
     }
 }
 
