@@ -1,7 +1,8 @@
 //! Groups: their known rosters, one file for each epoch.
 //!
 //! Rosters are stored as `groups/NAME/EPOCH.roster`. No file is ever replaced, so that the history
-//! stays and the newest epoch is the largest number. NAME is the local name of the group; the
+//! stays and the newest epoch is the largest number. A roster that did not come into force is
+//! `EPOCH.refused`. NAME is the local name of the group; the
 //! default is the name in the first roster that is stored.
 
 use alloc::rc::Rc;
@@ -29,6 +30,8 @@ pub use error::{GroupError, ImportError};
 pub(crate) const FOLDER: &str = "groups";
 /// Suffix of a roster's file name, after the epoch.
 pub(crate) const SUFFIX: &str = ".roster";
+/// Extension of the file name of a roster that did not come into force.
+const REFUSED: &str = "refused";
 /// Limit on the entries that are read from a folder.
 const MAX_LISTED: usize = 1 << 20;
 
@@ -170,7 +173,51 @@ impl Groups<'_> {
         let draft = current.next_epoch(changes).map_err(GroupError::Change)?;
         let roster = sign(draft, signer)?;
         self.store(group, &roster, lock)?;
+        // What did not come into force was made again, or is not wanted any more.
+        for epoch in self.refused(group)? {
+            let path = self.path_of(group, epoch).with_extension(REFUSED);
+            fs::remove_file(&path).map_err(|source| FileError::io("delete", &path, source))?;
+        }
         Ok(roster)
+    }
+
+    /// Returns the epochs of the rosters that this person made since the last change, and that did
+    /// not come into force, in ascending order.
+    ///
+    /// # Errors
+    /// Returns [`GroupError::File`] if the folder cannot be read.
+    pub fn refused(&self, group: &Name) -> Result<Vec<u64>, GroupError> {
+        Ok(epochs_with(&self.folder_of(group), &format!(".{REFUSED}"))?)
+    }
+
+    /// Gives a group another local name.
+    ///
+    /// # Errors
+    /// Returns [`GroupError`] if the group is unknown, the new name is in use, or the folder cannot
+    /// be renamed.
+    pub fn rename(&self, group: &Name, to: &Name, _lock: &HomeLock) -> Result<(), GroupError> {
+        self.epochs(group)?;
+        self.unused(to)?;
+        let folder = self.folder_of(group);
+        fs::rename(&folder, self.folder_of(to))
+            .map_err(|source| FileError::io("rename", &folder, source).into())
+    }
+
+    /// Deletes the rosters of a group.
+    ///
+    /// # Errors
+    /// Returns [`GroupError`] if the group is unknown, or the folder cannot be deleted.
+    pub fn delete(&self, group: &Name, _lock: &HomeLock) -> Result<(), GroupError> {
+        self.epochs(group)?;
+        let folder = self.folder_of(group);
+        // No name of a group: if this process is killed, no earlier epoch is the newest one.
+        let aside = self.0.file(FOLDER).join(format!("{group}~"));
+        let failed = |source| FileError::io("delete", &folder, source);
+        if aside.exists() {
+            fs::remove_dir_all(&aside).map_err(failed)?;
+        }
+        fs::rename(&folder, &aside).map_err(failed)?;
+        Ok(fs::remove_dir_all(&aside).map_err(failed)?)
     }
 
     /// Stores a roster that another identity signed. A group is identified by its id, whatever its
@@ -207,9 +254,46 @@ impl Groups<'_> {
             }
         };
         self.store(&name, &roster, lock).map_err(ImportError::Group)?;
+        // It follows the owner's name as long as this person has not chosen another one.
+        let has_new_name =
+            previous.as_ref().is_some_and(|it| *it.group() == name && it.group() != roster.group());
+        let name = match has_new_name && self.rename(&name, roster.group(), lock).is_ok() {
+            true => roster.group().clone(),
+            false => name,
+        };
         let held = previous.as_ref().map_or(0, Roster::epoch);
         let missing = roster.epoch() - held - 1;
         Ok(Imported { name, roster, previous, missing })
+    }
+
+    /// Stores the roster that is in force in the place of those that were made at the same time and
+    /// did not come into force. `in_force` is the latest epoch that is known to have been in force.
+    ///
+    /// # Errors
+    /// Returns [`ImportError`] if the group is unknown, the roster does not supersede the one from
+    /// which it departs, or a file cannot be written.
+    pub(crate) fn replace(
+        &self,
+        roster: &Roster,
+        in_force: u64,
+        lock: &HomeLock,
+    ) -> Result<(), ImportError> {
+        let Some((name, _)) = self.known(roster.id()).map_err(ImportError::Group)? else {
+            return Err(ImportError::UnknownOwner(*roster.signing_owner()));
+        };
+        let epochs = self.epochs(&name).map_err(ImportError::Group)?;
+        // Of a group that was never in force anywhere, the first roster is the one of all.
+        let last = epochs.first().map_or(0, |first| in_force.max(*first)).min(roster.epoch() - 1);
+        let base = epochs.iter().rfind(|epoch| **epoch <= last).copied().unwrap_or_default();
+        let known = self.epoch(&name, base).map_err(ImportError::Group)?;
+        roster.supersedes(&known).map_err(ImportError::Chain)?;
+        for epoch in epochs.iter().filter(|epoch| **epoch > base) {
+            let path = self.path_of(&name, *epoch);
+            fs::rename(&path, path.with_extension(REFUSED)).map_err(|source| {
+                ImportError::Group(GroupError::File(FileError::io("rename", &path, source)))
+            })?;
+        }
+        self.store(&name, roster, lock).map_err(ImportError::Group)
     }
 
     /// Finds the group with this id. Returns its local name and its newest roster.
@@ -290,9 +374,13 @@ fn sign(draft: RosterDraft, signer: &Identity) -> Result<Roster, GroupError> {
 /// Returns the epochs of the rosters in a folder, in ascending order; none if the folder does not
 /// exist.
 pub(crate) fn epochs_in(folder: &Path) -> Result<Vec<u64>, FileError> {
+    epochs_with(folder, SUFFIX)
+}
+
+fn epochs_with(folder: &Path, suffix: &str) -> Result<Vec<u64>, FileError> {
     let mut epochs: Vec<u64> = entries(folder)?
         .iter()
-        .filter_map(|name| name.strip_suffix(SUFFIX)?.parse().ok())
+        .filter_map(|name| name.strip_suffix(suffix)?.parse().ok())
         .collect();
     epochs.sort_unstable();
     Ok(epochs)

@@ -16,6 +16,7 @@ use super::error::SyncError;
 use super::frame_target::Target;
 use super::hub::HubClient;
 use super::hub_groups::{HubGroup, HubGroups};
+use super::in_force;
 use super::lost_member;
 use super::node_files::NodeFiles;
 use super::participants::Participants;
@@ -185,21 +186,22 @@ impl Sender<'_, '_> {
     /// here: a process may have been killed before it did.
     fn keep_rosters(&self, conversation: &Conversation) -> Result<(), EngineError> {
         let own = self.engine.address().identity;
-        let states = self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
             let mut states = Vec::new();
             if matches!(conversation, Conversation::Group(_)) {
                 for group in HubGroups::of(transaction, conversation)?.groups {
                     states.extend(transaction.group(&group.id)?.and_then(|it| it.conversation));
                 }
             }
-            Ok::<_, EngineError>(states)
-        })?;
-        for state in states {
-            if let Members::Team(roster) = state.members() {
-                let _ = self.files.keep_roster(roster, &own);
+            for state in states {
+                if let Members::Team(roster) = state.members() {
+                    let in_force = in_force::of(transaction, roster.id())?;
+                    let _ = self.files.keep_roster(roster, &own, in_force);
+                    in_force::note(transaction, roster.id(), roster.epoch())?;
+                }
             }
-        }
-        Ok(())
+            Ok::<_, EngineError>(())
+        })
     }
 
     /// Marks the texts that the persons of added devices have not confirmed as unsent: they were

@@ -19,6 +19,7 @@ use super::directory::{known_in, note_record};
 use super::hidden_team::{HiddenTeam, MAX_TEXTS, TeamRequest, show_known};
 use super::history::HistoryRow;
 use super::hub_groups::{Documents, HubGroups, conversation_of};
+use super::in_force;
 use super::joined::note_passed;
 use super::known_persons::KnownPersons;
 use super::lost_member;
@@ -61,6 +62,8 @@ pub(super) struct Noted {
     pub(super) left: Vec<Conversation>,
     /// Members who have left teams.
     pub(super) departures: Vec<Departure>,
+    /// Teams whose changes were made here and did not come into force.
+    pub(super) replaced: Vec<GroupId>,
 }
 
 /// Conversation, writer and series of texts.
@@ -228,7 +231,8 @@ pub(super) fn note(
             }
         }
     }
-    let result = scan.finish(transaction)?;
+    let mut result = scan.finish(transaction)?;
+    result.replaced = files.take_replaced();
     if after > noted {
         transaction.put_record(NOTED, &[], &after.to_le_bytes())?;
     }
@@ -360,11 +364,15 @@ impl<'s> Scan<'s> {
             for record in evidence.records() {
                 note_record(transaction, self.own, record)?;
             }
+            let mut result = RosterResult::Kept;
             if let Some(roster) = evidence.roster() {
                 departure::settle(transaction, roster)?;
+                let in_force = in_force::of(transaction, roster.id())?;
+                result = self.files.keep_roster(roster, self.own, in_force);
+                in_force::note(transaction, roster.id(), roster.epoch())?;
             }
             if let Some(roster) = evidence.roster()
-                && self.files.keep_roster(roster, self.own) == RosterResult::UnknownOwner
+                && result == RosterResult::UnknownOwner
                 && let Some(team) = HiddenTeam::of(transaction, roster.id())?
             {
                 HiddenTeam { roster: roster.clone(), ..team }.put(transaction)?;

@@ -7,6 +7,7 @@ use endseal_keyring::roster::GroupId;
 use endseal_session::EngineError;
 use serde::{Deserialize, Serialize};
 
+use super::in_force;
 use super::node_files::{NodeFiles, RosterResult};
 use super::records::{HIDDEN_TEAM, Transaction};
 use crate::wire_text;
@@ -84,7 +85,8 @@ pub(super) fn show_known(
 ) -> Result<Vec<GroupId>, EngineError> {
     let mut shown = Vec::new();
     for team in HiddenTeam::all(transaction)? {
-        if files.keep_roster(&team.roster, own) == RosterResult::Kept {
+        let in_force = in_force::of(transaction, team.roster.id())?;
+        if files.keep_roster(&team.roster, own, in_force) == RosterResult::Kept {
             transaction.remove_record(HIDDEN_TEAM, team.roster.id().as_bytes())?;
             shown.push(*team.roster.id());
         }

@@ -22,6 +22,8 @@ pub struct NodeFiles<'a> {
     home: &'a Home,
     /// Rosters that were read last.
     rosters: RefCell<BTreeMap<Name, Rc<Roster>>>,
+    /// Teams whose changes did not come into force.
+    replaced: RefCell<Vec<GroupId>>,
 }
 
 /// Result of keeping a roster that came in a conversation.
@@ -39,7 +41,8 @@ impl<'a> NodeFiles<'a> {
     /// Uses the files of a state directory.
     #[must_use]
     pub const fn new(home: &'a Home) -> Self {
-        Self { home, rosters: RefCell::new(BTreeMap::new()) }
+        let rosters = RefCell::new(BTreeMap::new());
+        Self { home, rosters, replaced: RefCell::new(Vec::new()) }
     }
 
     /// Returns the state directory.
@@ -77,9 +80,26 @@ impl<'a> NodeFiles<'a> {
         all
     }
 
+    fn replaced(&self, roster: &Roster) -> RosterResult {
+        self.replaced.borrow_mut().push(*roster.id());
+        RosterResult::Kept
+    }
+
+    /// Returns the teams whose changes were made here and did not come into force, since the last
+    /// call: others changed them at the same time.
+    pub(super) fn take_replaced(&self) -> Vec<GroupId> {
+        self.replaced.take()
+    }
+
     /// Keeps a roster that came in a conversation, if the team is known or its owner is a contact
-    /// or `own`, which is this identity. A team whose name is in use gets another one.
-    pub(super) fn keep_roster(&self, roster: &Roster, own: &PublicKey) -> RosterResult {
+    /// or `own`, which is this identity. A team whose name is in use gets another one. `in_force`
+    /// is the latest epoch that is known to have been in force.
+    pub(super) fn keep_roster(
+        &self,
+        roster: &Roster,
+        own: &PublicKey,
+        in_force: u64,
+    ) -> RosterResult {
         let known = self.roster(roster.id());
         if let Some(known) = &known
             && (**known == *roster || roster.precedes(known))
@@ -96,11 +116,28 @@ impl<'a> NodeFiles<'a> {
         let contacts = self.contacts();
         let is_trusted = |owner: &PublicKey| owner == own || contacts.name_of(owner).is_some();
         let groups = self.home.groups();
+        // A change of this person that no one has seen.
+        let is_own = |known: &Roster| known.signer() == own && known.epoch() > in_force;
+        let is_after = |known: &Roster| roster.previous() == Some(&known.digest());
+        let replaces = known.as_ref().is_some_and(|known| is_own(known) && !is_after(known));
         let other = |number| Name::new(&format!("{}-{number}", roster.group())).ok();
         let names = core::iter::once(None).chain(OTHER_NAMES.filter_map(other).map(Some));
         for name in names {
+            // A text to a contact of this name would be to neither.
+            let chosen = name.as_ref().unwrap_or_else(|| roster.group());
+            if known.is_none() && contacts.find(chosen.as_str()).is_some() {
+                continue;
+            }
+            let not_in_force = known.as_ref().is_some_and(|it| it.epoch() > in_force);
             return match groups.import(roster.as_bytes(), name, is_trusted, &lock) {
+                Ok(_) if replaces => self.replaced(roster),
                 Ok(_) => RosterResult::Kept,
+                Err(ImportError::Chain(_)) if not_in_force => {
+                    match groups.replace(roster, in_force, &lock) {
+                        Ok(()) => self.replaced(roster),
+                        Err(_) => RosterResult::Refused,
+                    }
+                }
                 Err(ImportError::Group(GroupError::Exists(_))) => continue,
                 Err(ImportError::UnknownOwner(_)) => RosterResult::UnknownOwner,
                 Err(_) => RosterResult::Refused,

@@ -87,6 +87,8 @@ pub(super) const LOST: u16 = 39;
 pub(super) const LEFT: u16 = 40;
 /// Members who have left a team: empty records, by team and identity.
 pub(super) const DEPARTED: u16 = 41;
+/// Latest epochs of rosters that were in force, by team.
+pub(super) const IN_FORCE: u16 = 42;
 /// Persons whose safety number was compared: empty records, by identity.
 pub(super) const VERIFIED: u16 = 36;
 /// Addresses of devices by their peer ids.

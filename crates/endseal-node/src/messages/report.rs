@@ -2,6 +2,7 @@
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::Address;
+use endseal_keyring::roster::GroupId;
 use serde::{Deserialize, Serialize};
 
 use super::arrivals::{Noted, TextsOf};
@@ -54,7 +55,11 @@ pub struct SyncReport {
     pub teams: Vec<TeamRequest>,
     /// Conversations of which this device is no member any more.
     #[serde(default)]
-    pub left: Vec<LeftConversation>,
+    pub left: Vec<ReportedConversation>,
+    /// Teams that were changed on this device and by others at the same time: the change that was
+    /// made here is not in force.
+    #[serde(default)]
+    pub replaced: Vec<ReportedConversation>,
     /// Members who have left teams, and whom the rosters still have.
     #[serde(default)]
     pub departures: Vec<Departure>,
@@ -85,6 +90,7 @@ impl SyncReport {
         self.device_changes.extend(other.device_changes);
         add_new(&mut self.teams, other.teams);
         add_new(&mut self.left, other.left);
+        add_new(&mut self.replaced, other.replaced);
         add_new(&mut self.departures, other.departures);
         PersonTexts::add_all(&mut self.requests, other.requests);
         PersonTexts::add_all(&mut self.no_room, other.no_room);
@@ -93,13 +99,22 @@ impl SyncReport {
 
     /// Adds what was taken out of the inbox. `received` counted all of it before.
     pub(super) fn add_noted(&mut self, noted: Noted) {
-        let Noted { receipts, others, blocked, requests, no_room, teams, left, departures } = noted;
+        let Noted {
+            receipts,
+            others,
+            blocked,
+            requests,
+            no_room,
+            teams,
+            left,
+            departures,
+            replaced,
+        } = noted;
         add_new(&mut self.teams, teams);
         add_new(&mut self.departures, departures);
-        add_new(
-            &mut self.left,
-            left.into_iter().map(|conversation| LeftConversation { conversation }),
-        );
+        let reported = |conversation| ReportedConversation { conversation };
+        add_new(&mut self.left, left.into_iter().map(reported));
+        self.add_replaced(replaced);
         self.received = self.received.saturating_sub(receipts + others);
         self.receipts += receipts;
         let rows =
@@ -107,6 +122,17 @@ impl SyncReport {
         PersonTexts::add_all(&mut self.requests, rows(requests));
         PersonTexts::add_all(&mut self.no_room, rows(no_room));
         PersonTexts::add_all(&mut self.blocked, rows(blocked));
+    }
+}
+
+impl SyncReport {
+    /// Adds teams whose changes were made here and did not come into force.
+    pub(super) fn add_replaced(&mut self, teams: Vec<GroupId>) {
+        let teams = teams.into_iter().map(Conversation::Group);
+        add_new(
+            &mut self.replaced,
+            teams.map(|conversation| ReportedConversation { conversation }),
+        );
     }
 }
 
@@ -118,10 +144,10 @@ fn add_new<T: PartialEq>(to: &mut Vec<T>, others: impl IntoIterator<Item = T>) {
     }
 }
 
-/// A conversation of which this device is no member any more.
+/// A conversation of which something is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct LeftConversation {
+pub struct ReportedConversation {
     /// The person or team.
     #[serde(with = "conversation_text")]
     pub conversation: Conversation,

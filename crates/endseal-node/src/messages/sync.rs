@@ -62,7 +62,9 @@ pub async fn sync(
         // Commits of groups that are behind now must arrive.
         let behind = state.all_behind(engine)?;
         report.skipped.clear();
-        exchange(sender, may_send, report).await?;
+        let ended = exchange(sender, may_send, report).await;
+        report.add_replaced(files.take_replaced());
+        ended?;
         let still = state.all_behind(engine)?;
         if still.is_empty() {
             return Ok(());

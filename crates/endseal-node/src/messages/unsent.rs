@@ -17,6 +17,7 @@ use super::error::SyncError;
 use super::frame_target::Target;
 use super::history::HistoryRow;
 use super::hub_groups::{Documents, HubGroups};
+use super::in_force;
 use super::lost_member;
 use super::payload::HubGroupId;
 use super::records::{Transaction, UNSENT};
@@ -42,6 +43,13 @@ impl Sender<'_, '_> {
             if let Conversation::Group(team) = &conversation
                 && self.engine.transaction(|it| LeftTeam::of(it, &conversation))?.is_some()
             {
+                // The last change that this person made of the team comes first.
+                let in_force = self.engine.transaction(|it| in_force::of(it, team))?;
+                if known.documents(&conversation).roster > in_force
+                    && self.reach(&conversation, &mut SyncReport::default()).await?.is_some()
+                {
+                    self.engine.transaction(|it| known.note(it, &conversation))?;
+                }
                 self.depart(team).await?;
                 continue;
             }
@@ -169,7 +177,8 @@ pub(super) struct KnownDocuments {
     own: u64,
     /// True if this person has no other device.
     is_alone: bool,
-    /// Epochs of rosters. True if this person is the owner and a member.
+    /// Epochs of rosters. True if this person begins a group of the team that has none: a member
+    /// who owns the team, or made its last change.
     rosters: HashMap<GroupId, (u64, bool)>,
 }
 
@@ -178,8 +187,9 @@ impl KnownDocuments {
         let own = sender.engine.address().identity;
         let record = sender.engine.with(|engine| directory::known(engine, &own))?;
         let rosters = sender.files.all_rosters().into_iter().map(|roster| {
-            let is_owner = *roster.owner() == own && roster.member_of_key(&own).is_some();
-            (*roster.id(), (roster.epoch(), is_owner))
+            let is_by_own = *roster.owner() == own || *roster.signer() == own;
+            let begins = is_by_own && roster.member_of_key(&own).is_some();
+            (*roster.id(), (roster.epoch(), begins))
         });
         let is_alone = record.as_ref().is_some_and(|it| it.devices().count() == 1);
         let own = record.map_or(0, |it| it.epoch());
@@ -196,8 +206,9 @@ impl KnownDocuments {
 
     /// Returns the conversations whose groups must change though no text waits: those all of whose
     /// groups were given up, those whose documents are later here, those with a group that the
-    /// others must learn of or to which members got no welcome, and teams of this person that have
-    /// no group yet. A team that this person has left is due until the others have learned of it.
+    /// others must learn of or to which members got no welcome, and teams that have no group yet,
+    /// which this person owns or has changed last. A team that this person has left is due until
+    /// the others have learned of it.
     pub(super) fn due(
         &self,
         transaction: &Transaction<'_, '_>,
@@ -230,9 +241,13 @@ impl KnownDocuments {
         }
         let known: HashSet<_> =
             all.iter().filter(|it| !it.groups.is_empty()).map(|it| it.conversation).collect();
-        let owned = self.rosters.iter().filter(|(_, (_, is_owner))| *is_owner);
-        let teams = owned.map(|(id, _)| Conversation::Group(*id));
-        due.extend(teams.filter(|it| !known.contains(it)));
+        for (id, (_, begins)) in &self.rosters {
+            let team = Conversation::Group(*id);
+            let left = LeftTeam::of(transaction, &team)?;
+            if *begins && !known.contains(&team) && left.is_none_or(|left| left.is_due) {
+                due.push(team);
+            }
+        }
         Ok(due)
     }
 
@@ -244,6 +259,9 @@ impl KnownDocuments {
     ) -> Result<(), EngineError> {
         let mut groups = HubGroups::of(transaction, conversation)?;
         let documents = self.documents(conversation);
+        if let Conversation::Group(team) = conversation {
+            in_force::note(transaction, team, documents.roster)?;
+        }
         if groups.documents != documents {
             groups.documents = documents;
             groups.put(transaction)?;

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::Roster;
 use endseal_session::group::{Members, MembershipState};
 use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
 
@@ -17,6 +18,7 @@ use super::error::SyncError;
 use super::hidden_team::HiddenTeam;
 use super::hub::HubClient;
 use super::hub_groups::{Documents, HubGroup, HubGroups, conversation_of_group};
+use super::in_force;
 use super::joined::Joined;
 use super::known_persons::KnownPersons;
 use super::node_files::{NodeFiles, RosterResult};
@@ -250,6 +252,21 @@ fn persons(state: &MembershipState, own: &PublicKey) -> Option<(Conversation, Ve
     }
 }
 
+/// Keeps the roster of a group, which is in force there.
+fn keep(
+    transaction: &Transaction<'_, '_>,
+    files: &NodeFiles<'_>,
+    roster: &Roster,
+    own: &PublicKey,
+) -> Result<RosterResult, EngineError> {
+    let in_force = in_force::of(transaction, roster.id())?;
+    let result = files.keep_roster(roster, own, in_force);
+    if result == RosterResult::Kept {
+        in_force::note(transaction, roster.id(), roster.epoch())?;
+    }
+    Ok(result)
+}
+
 /// Returns the class of a problem if a group is not taken for one of its conversation.
 fn is_refused(
     transaction: &Transaction<'_, '_>,
@@ -260,7 +277,7 @@ fn is_refused(
     conversation: &Conversation,
 ) -> Result<Option<&'static str>, EngineError> {
     match (state.members(), conversation) {
-        (Members::Team(roster), _) => match files.keep_roster(roster, own) {
+        (Members::Team(roster), _) => match keep(transaction, files, roster, own)? {
             RosterResult::Kept => Ok(None),
             RosterResult::Refused => Ok(Some(ProblemClass::GROUP)),
             RosterResult::UnknownOwner => {

@@ -38,6 +38,10 @@ pub enum ServiceEvent {
         teams: u64,
         /// Number of conversations that this device has left.
         left: u64,
+        /// Number of members who have left teams.
+        departures: u64,
+        /// Number of teams that others changed at the same time as this person.
+        replaced: u64,
     },
     /// The hub's address changes, or the hub told an address that was refused.
     HubMove(HubMove),

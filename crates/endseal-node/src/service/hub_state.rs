@@ -86,8 +86,9 @@ impl<'n> HubState<'n> {
             (self.notify)(ServiceEvent::Unasked { requests, no_room, blocked });
         }
         let (teams, left) = (report.teams.len() as u64, report.left.len() as u64);
-        if teams + left > 0 {
-            (self.notify)(ServiceEvent::Membership { teams, left });
+        let (departures, replaced) = (report.departures.len() as u64, report.replaced.len() as u64);
+        if teams + left + departures + replaced > 0 {
+            (self.notify)(ServiceEvent::Membership { teams, left, departures, replaced });
         }
         for hub_move in &report.hub_moves {
             (self.notify)(ServiceEvent::HubMove(hub_move.clone()));

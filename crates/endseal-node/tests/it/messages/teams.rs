@@ -306,3 +306,95 @@ async fn a_member_with_a_full_mailbox_is_named_and_gets_later_texts() {
     assert_eq!(texts(&mut carol), ["a", "b"]);
     assert_eq!(texts(&mut bob), ["1", "2", "3", "b"]);
 }
+
+/// Changes of a roster by a person who may make them.
+fn change_as(person: &Person, changes: &RosterChanges) -> Roster {
+    let lock = person.home.lock().unwrap();
+    person.home.groups().change(&person.root, &name("team"), changes, &lock).unwrap()
+}
+
+/// The owner and an admin change a team at the same time: the first one that the hub takes is in
+/// force, and the other one learns that the change must be made again.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_changes_at_once_one_is_in_force_and_the_other_is_reported() {
+    for (offline, first_changes) in [(1, 1), (2, 1), (1, 2)] {
+        let world = World::new();
+        let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+        let (mut carol, mut dave) = (world.member("carol").await, world.member("dave").await);
+        let id = *group(&mut [&mut alice, &mut bob], &[]).id();
+        let mut changes = RosterChanges::new();
+        change_as(&alice, changes.appoint(name("m1")));
+        for _ in 0..2 {
+            alice.sync(&world).await;
+            bob.sync(&world).await;
+        }
+        for person in [&carol, &dave] {
+            person.knows(&alice, "alice");
+        }
+        // Bob adds dave before he learns that alice has added carol.
+        for at in 0..offline {
+            let mut changes = RosterChanges::new();
+            if at == 0 {
+                changes.add(member(4, &dave));
+            }
+            change_as(&bob, &changes);
+        }
+        for at in 0..first_changes {
+            let mut changes = RosterChanges::new();
+            if at == 0 {
+                changes.add(member(3, &carol));
+            }
+            change_as(&alice, &changes);
+        }
+        alice.sync(&world).await;
+        let report = bob.sync(&world).await;
+        let replaced: Vec<_> = report.replaced.iter().map(|it| it.conversation).collect();
+        assert_eq!(replaced, [Conversation::Group(id)], "{report:?}");
+        let current = |person: &Person| person.home.groups().current(&name("team")).unwrap();
+        assert_eq!(current(&bob), current(&alice));
+        let refused = bob.home.path().join("groups/team/3.refused");
+        assert!(refused.exists(), "the change is kept beside the others");
+        assert_eq!(alice.sync(&world).await.replaced, []);
+        // He makes it again.
+        let mut changes = RosterChanges::new();
+        change_as(&bob, changes.add(member(4, &dave)));
+        write(&mut bob, &id, "to four");
+        let report = bob.sync(&world).await;
+        assert!(report.skipped.is_empty() && report.replaced.is_empty(), "{report:?}");
+        for person in [&mut alice, &mut carol, &mut dave] {
+            person.sync(&world).await;
+            assert_eq!(texts(person), ["to four"]);
+            assert_eq!(classes(person), [""; 0]);
+        }
+    }
+}
+
+/// A team whose owner goes: the next owner changes it, and the former one can leave.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_team_is_handed_on() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let (mut carol, mut dave) = (world.member("carol").await, world.member("dave").await);
+    let id = *group(&mut [&mut alice, &mut bob, &mut carol], &[]).id();
+    let to = Conversation::Group(id);
+    let mut changes = RosterChanges::new();
+    change_as(&alice, changes.hand_on(name("m1")));
+    messages::leave(&mut alice.engine, &alice.home, &to).unwrap();
+    alice.sync(&world).await;
+    let owner = bob.identity;
+    for person in [&mut bob, &mut carol] {
+        person.sync(&world).await;
+        assert_eq!(*person.home.groups().current(&name("team")).unwrap().owner(), owner);
+    }
+    let mut changes = RosterChanges::new();
+    change_as(&bob, changes.remove(name("m0")).add(member(4, &dave)).rename(name("new")));
+    dave.knows(&bob, "bob");
+    write(&mut bob, &id, "by the next owner");
+    bob.sync(&world).await;
+    for person in [&mut carol, &mut dave] {
+        person.sync(&world).await;
+        assert_eq!(texts(person), ["by the next owner"]);
+    }
+    assert_eq!(dave.home.groups().list().unwrap(), [name("new")]);
+    assert_eq!(alice.sync(&world).await.received, 0);
+}

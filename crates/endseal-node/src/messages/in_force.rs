@@ -1,0 +1,26 @@
+//! Latest epochs of rosters that are known to have been in force in a group of their team.
+
+use endseal_keyring::roster::GroupId;
+use endseal_session::EngineError;
+
+use super::records::{self, IN_FORCE, Transaction};
+
+/// Returns the latest epoch of the roster of a team that was in force; 0 if none was.
+pub(super) fn of(transaction: &Transaction<'_, '_>, team: &GroupId) -> Result<u64, EngineError> {
+    match transaction.record(IN_FORCE, team.as_bytes())? {
+        Some(value) => records::number(&value).ok_or(EngineError::Damaged("roster in force")),
+        None => Ok(0),
+    }
+}
+
+/// Notes that a roster of a team is in force.
+pub(super) fn note(
+    transaction: &Transaction<'_, '_>,
+    team: &GroupId,
+    epoch: u64,
+) -> Result<(), EngineError> {
+    if epoch > of(transaction, team)? {
+        transaction.put_record(IN_FORCE, team.as_bytes(), &epoch.to_le_bytes())?;
+    }
+    Ok(())
+}
