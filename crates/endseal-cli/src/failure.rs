@@ -367,7 +367,7 @@ impl From<GroupError> for Failure {
             GroupError::Change(_) | GroupError::Members(_) => usage(&error),
             GroupError::Exists(_) => usage(&error).hint("choose another name"),
             GroupError::NotPermitted(_) => {
-                usage(&error).hint("ask one of them to change it, then: endseal group import")
+                usage(&error).hint("ask one of them to change it; endseal group show names them")
             }
             GroupError::Sign(SignRosterError::OwnerOnly(_) | SignRosterError::RemovesSigner) => {
                 usage(&error)

@@ -1,7 +1,6 @@
 //! `endseal group`: keeps groups as lists of members, signed by their owner.
 
 use core::fmt::Write as _;
-use core::time::Duration;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +9,6 @@ use endseal_crypto::ed25519;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_keyring::roster::{self, Member, RosterChanges};
 use endseal_keyring::{IdentityText, Name, Roster};
-use endseal_node::api::{CallError, Forgotten, Reply, Request};
-use endseal_node::messages::{Conversation, Departure};
 use endseal_node::{Home, read_bounded};
 
 use crate::cmd::contacts::forms;
@@ -20,19 +17,20 @@ use crate::cmd::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
-use crate::node_access::with_node;
 use crate::output::{AtTerminal, Input, Output};
 use crate::printable::plural;
 use crate::{passphrase, recipients, typed};
 
-/// Time for which the store is awaited.
-const WAIT: Duration = Duration::from_secs(30);
+mod departures;
+mod leave;
+
+use departures::Departures;
 
 /// Keep groups: lists of members, signed by their owner, epoch by epoch
 ///
-/// Each change begins a new epoch with a new key, which is sealed to the members of that epoch.
-/// Send the roster (group export) to the members, who import it (group import). A removed member
-/// can still open files that were sealed before.
+/// Each change begins a new epoch with a new key, which is sealed to the members of that epoch. The
+/// next sync brings it to the members at the hub; others import the roster from a file (group
+/// export, group import). A removed member can still open files that were sealed before.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -75,6 +73,40 @@ enum Command {
         members: Vec<Name>,
         #[command(flatten)]
         pq: Pq,
+    },
+    /// Let members change the group as you do, or no longer
+    ///
+    /// Admins add and remove members, rotate the key and rename the group. Only the owner appoints
+    /// them, and hands the group on.
+    Admin {
+        #[command(subcommand)]
+        command: AdminCommand,
+    },
+    /// Hand a group on to a member, who becomes its owner
+    ///
+    /// You stay a member, and can leave then. All appointments of admins end.
+    Owner {
+        /// Name of the group
+        group: Name,
+        /// Name in the group
+        member: Name,
+    },
+    /// Give a group another name
+    ///
+    /// If you may change the group, the name is the one of all members who have not chosen another
+    /// one. Otherwise it is the one on this device.
+    Rename {
+        /// Name of the group
+        group: Name,
+        /// New name
+        name: Name,
+    },
+    /// Delete a group that you have left or in which no one else is, with its texts
+    Delete {
+        /// Name of the group
+        group: Name,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// Leave a group of another owner
     ///
@@ -123,6 +155,26 @@ enum Command {
     },
 }
 
+#[derive(Debug, Subcommand)]
+enum AdminCommand {
+    /// Appoint members as admins
+    Add {
+        /// Name of the group
+        group: Name,
+        /// Names in the group
+        #[arg(required = true)]
+        members: Vec<Name>,
+    },
+    /// End the appointment of admins, who stay members
+    Remove {
+        /// Name of the group
+        group: Name,
+        /// Names in the group
+        #[arg(required = true)]
+        members: Vec<Name>,
+    },
+}
+
 #[derive(clap::Args, Clone, Copy, Debug)]
 struct Pq {
     /// Require the long identity of every member
@@ -142,8 +194,17 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
         Command::Add { group, members, pq } => {
             let mut changes = RosterChanges::new();
+            let (current, departures) =
+                (home.groups().current(&group)?, Departures::load(&home, ctx)?);
             for member in &members {
-                changes.add(parse_member(member, ctx)?);
+                let member = parse_member(member, ctx)?;
+                if departures.has(&current, member.identity().ed25519()) {
+                    let message = format!("{} has left {group}", member.name());
+                    return Err(Failure::usage(message).hint(
+                        "to invite again: endseal group remove, endseal sync, endseal group add",
+                    ));
+                }
+                changes.add(member);
             }
             change(&group, &changes, pq, &home, ctx)
         }
@@ -155,7 +216,28 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             }
             change(&group, &changes, pq, &home, ctx)
         }
-        Command::Leave { group, store } => leave(&group, &store, &home, ctx),
+        Command::Leave { group, store } => leave::leave(&group, &store, &home, ctx),
+        Command::Delete { group, store } => leave::delete(&group, &store, &home, ctx),
+        Command::Rename { group, name } => rename(&group, &name, &home, ctx),
+        Command::Owner { group, member } => {
+            let mut changes = RosterChanges::new();
+            changes.hand_on(member);
+            change(&group, &changes, Pq { required: false }, &home, ctx)
+        }
+        Command::Admin { command } => {
+            let mut changes = RosterChanges::new();
+            let (group, members, is_new) = match command {
+                AdminCommand::Add { group, members } => (group, members, true),
+                AdminCommand::Remove { group, members } => (group, members, false),
+            };
+            for member in members {
+                match is_new {
+                    true => changes.appoint(member),
+                    false => changes.dismiss(member),
+                };
+            }
+            change(&group, &changes, Pq { required: false }, &home, ctx)
+        }
         Command::Show { group } => show(&group, &home, ctx),
         Command::List => list(&home, ctx),
         Command::Export { group, output, force } => {
@@ -229,6 +311,24 @@ fn change(
     Ok(changed(group, &roster, ctx))
 }
 
+fn rename(group: &Name, name: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let current = home.groups().current(group)?;
+    if home.contacts()?.find(name.as_str()).is_some() {
+        return Err(is_contact(name).hint("give the group another name"));
+    }
+    let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
+    let may_change = own.is_some_and(|own| current.may_change(&own));
+    if may_change && current.group() != name {
+        let mut changes = RosterChanges::new();
+        changes.rename(name.clone());
+        change(group, &changes, Pq { required: false }, home, ctx)?;
+    }
+    home.groups().rename(group, name, &home.lock()?)?;
+    let roster = home.groups().current(name)?;
+    let on = if may_change { "" } else { " on this device" };
+    Ok(Outcome::done(format!("{group} is {name}{on}"), summary(name, &roster)))
+}
+
 impl Pq {
     fn check(self, members: &[Member]) -> Result<(), Failure> {
         let without = without_pq(members);
@@ -257,7 +357,7 @@ fn changed(group: &Name, roster: &Roster, ctx: &mut Ctx) -> Outcome {
             few(&without)
         ));
     }
-    ctx.note(&format!("send the members the new roster: endseal group export {group}"));
+    ctx.note("the next endseal sync brings the change to the members");
     Outcome::done(format!("group {group}, {}", state(roster)), summary(group, roster))
 }
 
@@ -312,42 +412,6 @@ fn import(
     Ok(Outcome::done(format!("group {name}, {}", state(roster)), summary(name, roster)))
 }
 
-fn leave(group: &Name, store: &StoreArgs, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let team = Conversation::Group(*home.groups().current(group)?.id());
-    let texts = match with_node(store.wait, ctx, |node, _| node.call(Request::Leave { team }))? {
-        Reply::Forgotten(Forgotten { texts, .. }) => texts,
-        _ => return Err(CallError::Unexpected.into()),
-    };
-    ctx.note("the others learn it with the next endseal sync");
-    let cancelled = match texts {
-        0 => String::new(),
-        texts => format!("; {} cancelled", plural(texts, "text")),
-    };
-    let json = json::object([("group", group.as_str().into()), ("texts", texts.into())]);
-    Ok(Outcome::done(format!("you have left {group}{cancelled}"), json))
-}
-
-/// Members who have left groups whose rosters still have them.
-struct Departures(Vec<Departure>);
-
-impl Departures {
-    /// Reads them; none without a store.
-    fn load(home: &Home, ctx: &mut Ctx) -> Result<Self, Failure> {
-        if !home.store_path().exists() {
-            return Ok(Self(Vec::new()));
-        }
-        match with_node(WAIT, ctx, |node, _| node.call(Request::Departures {}))? {
-            Reply::Departures(page) => Ok(Self(page.rows)),
-            _ => Err(CallError::Unexpected.into()),
-        }
-    }
-
-    fn has(&self, roster: &Roster, person: &ed25519::PublicKey) -> bool {
-        let team = Conversation::Group(*roster.id());
-        self.0.iter().any(|it| it.team == team && it.person == *person)
-    }
-}
-
 fn show(group: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let roster = home.groups().current(group)?;
     let departures = Departures::load(home, ctx)?;
@@ -359,7 +423,9 @@ fn show(group: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         None => "not a contact".to_owned(),
     };
     let owner = known(roster.owner());
-    let mut text = format!("group  {group}\nepoch  {}\nowner  {owner}\n\n", roster.epoch());
+    let refused = not_in_force(group, home)?;
+    let mut text =
+        format!("group  {group}\nepoch  {}{refused}\nowner  {owner}\n\n", roster.epoch());
     let members = roster.members();
     let width = members.iter().map(|m| m.name().as_str().len()).max().unwrap_or_default();
     for member in members {
@@ -368,10 +434,19 @@ fn show(group: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let who = if who == member.name().as_str() { String::new() } else { format!("  ({who})") };
         let has_left = departures.has(&roster, member.identity().ed25519());
         let left = if has_left { "  has left" } else { "" };
+        let admin = if roster.is_admin(member.identity().ed25519()) { "  admin" } else { "" };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{:width$}  {short}{who}{left}", member.name());
+        let _ = writeln!(text, "{:width$}  {short}{who}{admin}{left}", member.name());
     }
     Ok(Outcome::new(text, summary(group, &roster)))
+}
+
+/// Says that a change by this person did not come into force, and was not repeated.
+fn not_in_force(group: &Name, home: &Home) -> Result<&'static str, Failure> {
+    Ok(match home.groups().refused(group)?.is_empty() {
+        true => "",
+        false => ", your last change is not in force",
+    })
 }
 
 fn list(home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -382,8 +457,9 @@ fn list(home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let roster = groups.current(&group)?;
         let has_left = own.is_some_and(|own| departures.has(&roster, &own));
         let left = if has_left { ", you have left" } else { "" };
+        let refused = not_in_force(&group, home)?;
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{group}  {}{left}", state(&roster));
+        let _ = writeln!(text, "{group}  {}{left}{refused}", state(&roster));
         entries.push(summary(&group, &roster));
     }
     Ok(Outcome::new(text, json::object([("groups", Value::Array(entries))])))
@@ -410,6 +486,7 @@ fn summary(group: &Name, roster: &Roster) -> Value {
             ("name", member.name().as_str().into()),
             ("identity", short.into()),
             ("identity_pq", long.into()),
+            ("is_admin", roster.is_admin(member.identity().ed25519()).into()),
         ])
     });
     let owner = IdentityText::from(PublicIdentity::short(*roster.owner())).to_string();

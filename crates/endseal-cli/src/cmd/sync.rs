@@ -8,8 +8,8 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::random::OsRandom;
 use endseal_node::api::{CallError, Client, Reply, Request};
 use endseal_node::messages::{
-    Conversation, Departure, HubClient, HubError, NodeFiles, PersonTexts, SkippedReason, Status,
-    SyncError, SyncReport, hub_limits, membership, status, sync,
+    Conversation, Departure, HubClient, HubError, NodeFiles, PersonTexts, ReportedConversation,
+    SkippedReason, Status, SyncError, SyncReport, hub_limits, membership, status, sync,
 };
 use endseal_transport::{Backoff, Failures, TransportKey};
 
@@ -174,6 +174,14 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
             Conversation::Group(id) => names.group(&id),
         };
         ctx.note(&format!("note: this device is no member of the conversation {name} any more"));
+    }
+    for ReportedConversation { conversation, .. } in &report.replaced {
+        let Conversation::Group(team) = conversation else { continue };
+        let name = names.group(team);
+        ctx.note(&format!(
+            "warning: others changed the group {name} at the same time; what you changed is not in \
+             force: see endseal group show {name}, and repeat it"
+        ));
     }
     for Departure { team, person, .. } in &report.departures {
         let Conversation::Group(team) = team else { continue };

@@ -103,8 +103,11 @@ fn note(event: ServiceEvent) {
         ServiceEvent::Unasked { requests, no_room, blocked } => {
             tracing::info!(target: "node", requests, no_room, blocked, "see endseal inbox --requests");
         }
-        ServiceEvent::Membership { teams, left } => {
-            tracing::info!(target: "node", teams, left, "conversations have changed: endseal sync");
+        ServiceEvent::Membership { teams, left, departures, replaced } => {
+            tracing::info!(
+                target: "node", teams, left, departures, replaced,
+                "members of groups have changed: endseal group list"
+            );
         }
         ServiceEvent::HubMove(hub_move) => {
             let (is_warning, text) = hub_moves::line(&hub_move);

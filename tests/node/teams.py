@@ -1,0 +1,213 @@
+"""Lives of teams, for tests/node/run --lives: people who leave, an owner who goes, two changes at once."""
+
+import json
+
+from lives import life
+from links import Link
+
+
+def team_of(life, *names):
+    """A team of the first of these people, in which all have read a text."""
+    people = [life.person(name) for name in names]
+    people[0].ok("group", "create", "team", *names[1:])
+    say(life, names[0], "hello team", names[1:])
+    visits(life, 2)
+    return people
+
+
+def say(life, sender, text, receivers, team="team"):
+    """A text to a team, which these people must get, and no one else."""
+    life.people[sender].ok("say", team, text)
+    life.of_team = getattr(life, "of_team", {})
+    life.of_team[text] = set(receivers)
+
+
+def visits(life, times=1):
+    for _ in range(times):
+        life.visits()
+
+
+def all_got_theirs(life):
+    for text, receivers in life.of_team.items():
+        got = [name for _, name, read in life.read if read == text]
+        assert sorted(got) == sorted(receivers), f"{text}: {got} in the place of {receivers}"
+
+
+def linked(life, name, phone):
+    """Another device of a person."""
+    link = Link(life, phone, life.address())
+    life.people[name].ok("devices", "add", "--yes", "-", stdin=link.text)
+    code, err = link.ended()
+    assert code == 0, err
+    return link.person
+
+
+def show(person, team="team"):
+    return person.ok("group", "show", team).out
+
+
+@life()
+def a_member_leaves_a_team(life, _):
+    alice, bob, carol = team_of(life, "alice", "bob", "carol")
+    phone = linked(life, "bob", "phone")
+    visits(life)
+    phone.ok("sync")
+    refused = alice.run("group", "leave", "team")
+    assert refused.code == 2 and "group owner" in refused.err, refused.err
+    bob.ok("say", "team", "never sent")
+    left = bob.ok("group", "leave", "team")
+    assert "1 text cancelled" in left.out + left.err, left
+    assert bob.run("say", "team", "once more").code != 0
+    assert "you have left" in bob.ok("group", "list").out
+    bob.ok("sync")
+    assert "bob has left the group team" in alice.ok("sync").err
+    assert "bob has left the group team" in carol.ok("sync").err
+    assert "has left" in show(alice) and "has left" in show(carol)
+    say(life, "alice", "without bob", ["carol"])
+    visits(life, 2)
+    # The other device has left, too.
+    phone.ok("sync")
+    assert phone.run("say", "team", "from the phone").code != 0
+    assert "without bob" not in phone.ok("inbox").out
+    # To invite him again takes a change without him first.
+    refused = alice.run("group", "add", "team", "bob")
+    assert refused.code == 2 and "has left" in refused.err, refused.err
+    assert "has left team" in alice.ok("group", "rotate", "team").err
+    assert "bob" not in show(alice)
+    alice.ok("sync")
+    alice.ok("group", "add", "team", "bob")
+    say(life, "alice", "bob is back", ["bob", "carol"])
+    visits(life, 2)
+    phone.ok("sync")
+    assert "bob is back" in phone.ok("inbox").out
+    say(life, "bob", "thank you", ["alice", "carol"])
+    visits(life, 2)
+    all_got_theirs(life)
+    assert not any(text == "never sent" for _, _, text in life.read)
+
+
+@life()
+def a_team_is_deleted_on_a_device(life, _):
+    alice, bob, carol = team_of(life, "alice", "bob", "carol")
+    refused = bob.run("group", "delete", "team")
+    assert refused.code == 1 and "group leave" in refused.err, refused.err
+    bob.ok("group", "leave", "team")
+    bob.ok("group", "delete", "team")
+    visits(life, 2)
+    assert "team" not in bob.ok("group", "list").out
+    assert bob.run("history", "team").code == 2
+    say(life, "carol", "without bob", ["alice"])
+    visits(life, 2)
+    # The owner ends it.
+    refused = alice.run("group", "delete", "team")
+    assert refused.code == 1 and "remove the others" in refused.err, refused.err
+    alice.ok("group", "remove", "team", "carol")
+    assert "no member of the conversation team" in _after(alice, carol).err
+    alice.ok("group", "delete", "team")
+    carol.ok("group", "delete", "team")
+    visits(life, 2)
+    for person in (alice, bob, carol):
+        assert person.ok("group", "list").out == "", person.ok("group", "list").out
+        assert "warning" not in person.ok("sync").err
+    all_got_theirs(life)
+
+
+def _after(first, second):
+    first.ok("sync")
+    return second.ok("sync")
+
+
+@life()
+def an_owner_hands_a_team_on_and_goes(life, _):
+    alice, bob, carol = team_of(life, "alice", "bob", "carol")
+    alice.ok("group", "owner", "team", "bob")
+    alice.ok("group", "leave", "team")
+    visits(life, 2)
+    assert "owner  you" in show(bob) and "owner  bob" in show(carol)
+    assert alice.run("group", "rotate", "team").code == 2
+    bob.ok("group", "rotate", "team")
+    assert "owner" not in [row["name"] for row in _members(bob)], "alice, who has left"
+    dora = life.person("dora")
+    bob.ok("group", "add", "team", "dora")
+    say(life, "bob", "to those who are here", ["carol", "dora"])
+    visits(life, 2)
+    all_got_theirs(life)
+    assert "team" in dora.ok("group", "list").out
+
+
+def _members(person, team="team"):
+    return json.loads(person.ok("--json", "group", "show", team).out)["members"]
+
+
+@life()
+def an_admin_changes_a_team_while_the_owner_is_away(life, _):
+    alice, bob, carol = team_of(life, "alice", "bob", "carol")
+    assert bob.run("group", "remove", "team", "carol").code == 2
+    alice.ok("group", "admin", "add", "team", "bob")
+    alice.ok("sync")
+    bob.ok("sync")
+    assert [row["name"] for row in _members(bob) if row["is_admin"]] == ["bob"]
+    life.person("dora")
+    bob.ok("group", "add", "team", "dora")
+    bob.ok("group", "remove", "team", "carol")
+    refused = bob.run("group", "remove", "team", "owner")
+    assert refused.code == 2, refused.err
+    assert bob.run("group", "owner", "team", "bob").code == 2
+    bob.ok("sync")
+    say(life, "bob", "while she is away", ["alice", "dora"])
+    visits(life, 2)
+    assert {row["name"] for row in _members(alice)} == {"owner", "bob", "dora"}
+    alice.ok("group", "admin", "remove", "team", "bob")
+    visits(life, 2)
+    assert bob.run("group", "remove", "team", "dora").code == 2
+    all_got_theirs(life)
+
+
+@life()
+def two_devices_of_an_owner_change_a_team_at_once(life, _):
+    alice, bob, carol = team_of(life, "alice", "bob", "carol")
+    phone = linked(life, "alice", "phone")
+    visits(life)
+    phone.ok("sync")
+    life.person("dora")
+    life.knows(phone, "dora", life.people["dora"])
+    alice.ok("group", "add", "team", "dora")
+    phone.ok("group", "remove", "team", "carol")
+    alice.ok("sync")
+    said = phone.ok("sync").err
+    assert "repeat it" in said, said
+    assert {row["name"] for row in _members(phone)} == {"owner", "bob", "carol", "dora"}
+    assert "not in force" in show(phone) and "not in force" in phone.ok("group", "list").out
+    phone.ok("group", "remove", "team", "carol")
+    assert "not in force" not in show(phone)
+    phone.ok("sync")
+    assert "repeat it" not in alice.ok("sync").err
+    say(life, "alice", "with dora, without carol", ["bob", "dora"])
+    visits(life, 2)
+    phone.ok("say", "team", "from the phone")
+    phone.ok("sync")
+    visits(life, 2)
+    assert ("owner", "bob", "from the phone") not in life.read
+    assert [name for _, name, text in life.read if text == "from the phone"] == ["bob", "dora"]
+    all_got_theirs(life)
+
+
+@life()
+def a_team_gets_another_name(life, _):
+    alice, bob, carol = team_of(life, "alice", "bob", "carol")
+    bob.ok("group", "rename", "team", "colleagues")
+    alice.ok("group", "rename", "team", "work")
+    say(life, "alice", "under a new name", ["bob", "carol"], team="work")
+    visits(life, 2)
+    assert [person.ok("group", "list").out.split()[0] for person in (alice, bob, carol)] == [
+        "work",
+        "colleagues",
+        "work",
+    ]
+    say(life, "carol", "to work", ["alice", "bob"], team="work")
+    visits(life, 2)
+    # A name of a contact, or of another group, is not taken.
+    assert alice.run("group", "rename", "work", "bob").code == 2
+    alice.ok("group", "create", "other", "bob")
+    assert alice.run("group", "rename", "work", "other").code == 2
+    all_got_theirs(life)
