@@ -1,5 +1,8 @@
 """A randomised model of people, their devices, a team, kills, copies, restorations, links and expiry.
 
+Carol joins the team, is removed and leaves. She reads nothing that a device said after it had removed
+her, or after it knew that she had left. At the end all devices have the same roster.
+
 Each run is a random sequence of steps with a seed. At its end everybody visits the hub until
 nothing moves. Then every text was shown once on some device of its receiver, also if the hub
 deleted it on the way, and on no device twice; or it had arrived, and its directory was lost before
@@ -23,6 +26,7 @@ STEPS = 24
 SETTLING = 5
 NAMES = ("alice", "bob")
 TEAM = "team"
+GUEST = "carol"
 # The shortest time for which a hub keeps frames, and a pause after which all of them are older.
 RETENTION, PAUSE = "1s", 1.1
 
@@ -33,6 +37,8 @@ class Device:
     def __init__(self, person, name):
         self.person, self.name = person, name
         self.lineage, self.copy, self.is_restored = 0, None, False
+        # A change of the team that the hub may not have, and what this device knows of Carol.
+        self.is_changed, self.knows_departure = False, False
 
 
 class Run(Life):
@@ -49,6 +55,10 @@ class Run(Life):
         for name in NAMES:
             self.devices[name] = [Device(self.people[name], name)]
         self.address_of_hub = self.address()
+        self.guest = self.person(GUEST)
+        self.devices[GUEST] = [Device(self.guest, GUEST)]
+        # Texts that Carol must not read.
+        self.without_guest, self.read_by_guest = set(), []
 
     def play(self):
         steps = [
@@ -64,13 +74,18 @@ class Run(Life):
             (self.step_revoke, 1),
             (self.step_hub, 1),
             (self.step_expire, 2),
+            (self.step_add, 2),
+            (self.step_remove, 1),
+            (self.step_leave, 1),
+            (self.step_rotate, 1),
+            (self.step_guest, 2),
         ]
         for _ in range(STEPS):
             step = self.random.choices(*zip(*steps))[0]
             self.note(step.__name__[5:])
             step(self.random.choice(NAMES))
         for _ in range(SETTLING):
-            for name in NAMES:
+            for name in (*NAMES, GUEST):
                 for device in list(self.devices[name]):
                     self.visit(name, device)
 
@@ -83,6 +98,7 @@ class Run(Life):
     def new_lineage(self, device):
         self.lineages += 1
         device.lineage, device.is_restored = self.lineages, False
+        device.is_changed, device.knows_departure = True, False
 
     def other(self, name):
         return NAMES[1 - NAMES.index(name)]
@@ -97,12 +113,64 @@ class Run(Life):
             to = TEAM
         self.note(f"{device.name} says {text} to {to}")
         device.person.ok("say", to, text)
+        if to == TEAM and not self.has_guest(device):
+            self.without_guest.add(text)
         receivers = [(it, it.lineage) for it in self.devices[self.other(name)]]
         self.texts[text] = (name, device, device.lineage, receivers, to)
 
     def has_team(self, device):
         groups = json.loads(device.person.ok("--json", "group", "list").out)["groups"]
         return any(group["group"] == TEAM for group in groups)
+
+    def members(self, device):
+        shown = device.person.ok("--json", "group", "show", TEAM).out
+        return [row["name"] for row in json.loads(shown)["members"]]
+
+    def has_guest(self, device):
+        """True unless this device knows that the hub has taken the change without Carol."""
+        if GUEST in self.members(device):
+            return not device.knows_departure
+        return device.is_changed
+
+    def step_add(self, _):
+        self.change("add")
+
+    def step_remove(self, _):
+        self.change("remove")
+
+    def step_rotate(self, _):
+        self.change("rotate")
+
+    def change(self, command):
+        """Alice changes the team, and visits the hub or does so later."""
+        device = self.device("alice")
+        if not self.has_team(device):
+            return
+        if command == "add":
+            # What waits may be sent to her as a member again.
+            self.visit(GUEST, self.devices[GUEST][0])
+            self.check_guest()
+            self.without_guest.clear()
+        names = [] if command == "rotate" else [GUEST]
+        ran = device.person.run("group", command, TEAM, *names)
+        self.note(f"{device.name} changes the team: {command}, {ran.code}")
+        assert ran.code in (0, 2), ran.err
+        if ran.code == 0:
+            device.is_changed = True
+        if self.random.random() < 0.7:
+            self.visit("alice", device)
+
+    def check_guest(self):
+        read = {text for text, name, _ in self.reads if name == GUEST}
+        self.read_by_guest += sorted(self.without_guest & read)
+
+    def step_leave(self, _):
+        if self.has_team(self.devices[GUEST][0]):
+            ran = self.guest.run("group", "leave", TEAM)
+            self.note(f"{GUEST} leaves: {ran.code}")
+
+    def step_guest(self, _):
+        self.visit(GUEST, self.devices[GUEST][0])
 
     def step_sync(self, name):
         self.visit(name, self.device(name))
@@ -219,18 +287,31 @@ class Run(Life):
             assert renewed.code == 0, renewed.err
             ran = device.person.run("--json", "sync")
         assert ran.code == 0, f"{device.name}: {ran.err}"
+        device.is_changed = False
+        if name != GUEST and self.has_team(device):
+            shown = device.person.ok("group", "show", TEAM).out
+            device.knows_departure = "has left" in shown
         for row in device.person.ok("--json", "inbox").lines():
             self.reads.append((row["text"], device.name, device.lineage))
 
     # ------------------------------------------------------------------------------ outcome
 
     def faults(self):
-        found = []
+        self.check_guest()
+        found = [f"'{text}' is read by {GUEST}, who was no member" for text in self.read_by_guest]
+        rosters = set()
+        for name in NAMES:
+            for device in filter(self.has_team, self.devices[name]):
+                shown = json.loads(device.person.ok("--json", "group", "show", TEAM).out)
+                rosters.add((shown["epoch"], shown["digest"]))
+        if len(rosters) > 1:
+            found.append(f"the team is split: {rosters}")
         for text, (sender, device, lineage, receivers, to) in self.texts.items():
             reads = [read for read in self.reads if read[0] == text]
             if len(set(reads)) < len(reads):
                 found.append(f"'{text}' is shown twice: {reads}")
-            if reads:
+            guests = [read for read in reads if read[1] == GUEST]
+            if len(reads) > len(guests):
                 for receiver, before in receivers:
                     is_entitled = self.is_alive(self.other(sender), receiver, before)
                     if is_entitled and (text, receiver.name, before) not in reads:

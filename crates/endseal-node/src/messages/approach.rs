@@ -128,10 +128,20 @@ impl Sender<'_, '_> {
                 match made {
                     Ok(number) => break number,
                     Err(GroupChangeError::Engine(error)) => return Err(error.into()),
-                    // One of the key packages cannot be used.
+                    // Some of the key packages cannot be used.
                     Err(_) if !added.is_empty() => {
-                        if let Some(left_out) = added.pop() {
-                            let device = Some(left_out.certificate.address());
+                        let mut left_out = Vec::new();
+                        for at in (0..added.len()).rev() {
+                            let one = &added[at..=at];
+                            if !self.is_usable(&plan, conversation, &participants, one)? {
+                                left_out.push(added.swap_remove(at));
+                            }
+                        }
+                        if left_out.is_empty() {
+                            left_out.extend(added.pop());
+                        }
+                        for it in left_out {
+                            let device = Some(it.certificate.address());
                             skip(conversation, device, SkippedReason::Directory, report);
                         }
                     }
@@ -180,6 +190,29 @@ impl Sender<'_, '_> {
         }
         skip(conversation, None, SkippedReason::NoSession, report);
         Ok(None)
+    }
+
+    /// Returns true if a device can be added by its key package. Nothing is changed.
+    fn is_usable(
+        &self,
+        plan: &Plan,
+        conversation: &Conversation,
+        participants: &Participants,
+        added: &[Added],
+    ) -> Result<bool, EngineError> {
+        let tried = self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            match plan.commit(transaction, conversation, participants, added, None) {
+                // The error ends the transaction without a change.
+                Ok(_) => Err(GroupChangeError::NoGroup),
+                Err(GroupChangeError::Engine(error)) => Err(error.into()),
+                Err(_) => Ok(()),
+            }
+        });
+        match tried {
+            Ok(()) => Ok(false),
+            Err(GroupChangeError::Engine(error)) => Err(error),
+            Err(_) => Ok(true),
+        }
     }
 
     /// Keeps the rosters that came in the groups of a team, if they are later than those that are

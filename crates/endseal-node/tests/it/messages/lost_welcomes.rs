@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{
-    Answer, Commit, Conversation as HubConversation, HubAnswer, HubRequest, Put, Request,
+    Answer, Commit, Conversation as HubConversation, HubAnswer, HubRequest, Publish, Put, Request,
 };
 use endseal_codec::{Codec as _, Content, Limits, Message, Metadata, RichMessage};
 use endseal_delivery::{MembersDigest, payload_limits, stored_limits};
@@ -35,6 +35,16 @@ fn make_old(person: &mut Person, conversation: &Conversation) {
             it.put_record(GROUPS, &name, &value)
         })
         .unwrap();
+}
+
+/// Sends a request of a person to the hub, and returns the answer.
+async fn ask(world: &World, person: &Person, request: Request) -> Answer {
+    let (_endpoint, connection) = world.connect(&person.key()).await;
+    let (mut exchange, mut answers) = connection.open_exchange().await.unwrap();
+    let request = HubRequest::from(request).to_vec(payload_limits()).unwrap();
+    exchange.send(&Frame::new(Kind::Control, request)).await.unwrap();
+    let answer = answers.receive().await.unwrap().unwrap();
+    HubAnswer::decode(&answer.payload, payload_limits()).unwrap().answer
 }
 
 /// A visit of a person who has accepted no one.
@@ -92,12 +102,7 @@ async fn a_wrong_list_in_a_commit_of_a_member_stops_nothing() {
         }),
         ..Put::default()
     });
-    let (_endpoint, connection) = world.connect(&mallory.key()).await;
-    let (mut exchange, mut answers) = connection.open_exchange().await.unwrap();
-    let request = HubRequest::from(request).to_vec(payload_limits()).unwrap();
-    exchange.send(&Frame::new(Kind::Control, request)).await.unwrap();
-    let answer = answers.receive().await.unwrap().unwrap();
-    let answer = HubAnswer::decode(&answer.payload, payload_limits()).unwrap().answer;
+    let answer = ask(&world, &mallory, request).await;
     assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
     write(&mut alice, &id, "to the team");
     for _ in 0..3 {
@@ -304,4 +309,36 @@ async fn a_device_that_is_added_later_learns_of_the_replaced_group() {
         failed += usize::from(read.len() < 3);
     }
     assert_eq!(failed, 0, "of 4");
+}
+
+/// One member's key package is damaged: the others are added all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_package_that_cannot_be_used_leaves_no_one_else_out() {
+    for at in [0, 3] {
+        let world = World::new();
+        let mut alice = world.member("alice").await;
+        let mut members = Vec::new();
+        for name in ["bob", "carol", "dave", "erin"] {
+            members.push(world.member(name).await);
+        }
+        let mut package = key_package(&mut members[at], Duration::from_millis(now()));
+        // Its signature is wrong.
+        *package.last_mut().unwrap() ^= 1;
+        let last_resort = package.clone().into();
+        let prekeys = vec![package.into_boxed_slice()].into();
+        let publish = Publish { prekeys, last_resort, replace: true, ..Publish::default() };
+        let answer = ask(&world, &members[at], Request::Publish(publish)).await;
+        assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+        let [one, two, three, four] = &mut members[..] else { panic!("there are four") };
+        let id = *group(&mut [&mut alice, one, two, three, four], &[]).id();
+        write(&mut alice, &id, "to four");
+        let report = alice.sync(&world).await;
+        let skipped: Vec<_> = report.skipped.iter().filter_map(|it| it.device).collect();
+        assert_eq!(skipped, [members[at].engine.address()], "{report:?}");
+        members.remove(at);
+        for other in &mut members {
+            other.sync(&world).await;
+            assert_eq!(texts(other), ["to four"]);
+        }
+    }
 }
