@@ -17,7 +17,7 @@ use crate::signer_running::{Running, waiting};
 
 const DOCUMENT: &str = include_str!("../../../../docs/json.md");
 
-const FILES: [&str; 22] = [
+const FILES: [&str; 28] = [
     "init",
     "id show",
     "id paper",
@@ -33,6 +33,12 @@ const FILES: [&str; 22] = [
     "group add",
     "group remove",
     "group rotate",
+    "group rename",
+    "group admin add",
+    "group admin remove",
+    "group owner",
+    "group leave",
+    "group delete",
     "group show",
     "group list",
     "group export",
@@ -313,6 +319,12 @@ fn fields_of_files_and_people_are_documented() {
     seen.run(&alice, &["group", "export", "team", "-o", "roster"]);
     bob.knows(&alice);
     seen.run(&bob, &["group", "import", "roster"]);
+    seen.run(&bob, &["group", "leave", "team"]);
+    seen.run(&bob, &["group", "delete", "team"]);
+    seen.run(&alice, &["group", "admin", "add", "team", "robert"]);
+    seen.run(&alice, &["group", "admin", "remove", "team", "robert"]);
+    seen.run(&alice, &["group", "rename", "team", "crew"]);
+    seen.run(&alice, &["group", "owner", "crew", "robert"]);
     scratch.write("notes", "at noon");
     seen.run(&alice, &["seal", "-r", "robert", "-o", "notes.es", "notes"]);
     seen.run(&bob, &["open", "-o", "opened", "notes.es"]);
