@@ -1,6 +1,7 @@
 """Lives of teams, for tests/node/run --lives: people who leave, an owner who goes, two changes at once."""
 
 import json
+import shutil
 
 from lives import life
 from links import Link
@@ -210,4 +211,25 @@ def a_team_gets_another_name(life, _):
     assert alice.run("group", "rename", "work", "bob").code == 2
     alice.ok("group", "create", "other", "bob")
     assert alice.run("group", "rename", "work", "other").code == 2
+    all_got_theirs(life)
+
+
+@life()
+def an_owner_from_a_backup_writes_to_a_member_of_later(life, _):
+    alice, bob = team_of(life, "alice", "bob")
+    backup = life.folder / "alice.backup"
+    alice.ok("backup", backup)
+    life.person("carol")
+    alice.ok("group", "add", "team", "carol")
+    say(life, "alice", "welcome", ["bob", "carol"])
+    visits(life, 2)
+    shutil.rmtree(life.folder / "alice")
+    words = life.words["alice"]
+    alice.ok("restore", "--no-passphrase", "--revoke-others", backup, stdin=words)
+    # She writes before she learns what her old device did.
+    say(life, "alice", "back again", ["bob", "carol"])
+    visits(life, 3)
+    assert {row["name"] for row in _members(alice)} == {"owner", "bob", "carol"}
+    say(life, "carol", "we are three", ["alice", "bob"])
+    visits(life, 2)
     all_got_theirs(life)

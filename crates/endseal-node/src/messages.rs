@@ -27,6 +27,7 @@ mod archived;
 mod arrivals;
 mod block;
 mod blocked_person;
+mod clock;
 mod confirmation;
 mod conversation;
 pub(crate) mod conversation_text;

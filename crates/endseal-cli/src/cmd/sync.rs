@@ -159,6 +159,13 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
         ));
     }
     hub_moves::tell(&report.hub_moves, ctx);
+    if report.clock_behind != 0 {
+        let by = span(report.clock_behind.unsigned_abs());
+        let is = if report.clock_behind > 0 { "behind" } else { "ahead of" };
+        ctx.note(&format!(
+            "warning: the clock of this device is {by} {is} that of the hub: set the one that is wrong"
+        ));
+    }
     if report.record_conflict {
         ctx.note(
             "warning: another of your devices changed the list of devices at the same time; what \
@@ -243,6 +250,17 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
     if report.problems > 0 {
         let problems = plural(report.problems, "problem");
         ctx.note(&format!("warning: {problems}, see endseal inbox --problems"));
+    }
+}
+
+/// Writes a difference of clocks in the largest unit of which it has two.
+fn span(millis: u64) -> String {
+    let rounded = |unit: u64| (millis + unit / 2) / unit;
+    let minutes = rounded(60_000);
+    match (rounded(3_600_000), rounded(86_400_000)) {
+        (_, days) if days > 1 => plural(days, "day"),
+        (hours, _) if hours > 1 => plural(hours, "hour"),
+        _ => plural(minutes, "minute"),
     }
 }
 

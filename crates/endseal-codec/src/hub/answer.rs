@@ -60,6 +60,8 @@ message! {
         8 dropped: Implicit<Uint64>,
         /// Encoded address note of the hub, at most 8,192 bytes; empty if the node has the newest.
         9 address_note: Implicit<Bytes<0, 8_192>>,
+        /// Time at the hub in milliseconds since 1970.
+        10 time: Implicit<Uint64>,
     }
 }
 

@@ -40,6 +40,7 @@ impl Rules<'_> {
             acknowledged: state.acknowledged,
             published: state.published,
             dropped: state.dropped,
+            time: now / 1_000,
             ..Welcome::default()
         }))
     }

@@ -1,7 +1,6 @@
 //! Brings the group of a conversation nearer to the devices of its persons, or makes one
 //! (docs/spec/node.md, "Groups of a conversation").
 
-use core::time::Duration;
 use std::collections::HashSet;
 
 use endseal_crypto::peer_id::PeerId;
@@ -11,6 +10,7 @@ use endseal_keyring::device::{Address, Certificate};
 use endseal_session::group::{Evidence, GroupDevice, Members, MembershipState};
 use endseal_session::{EngineError, GroupChangeError};
 
+use super::clock;
 use super::conversation::Conversation;
 use super::error::SyncError;
 use super::frame_target::Target;
@@ -386,8 +386,7 @@ impl Plan {
         added: &[Added],
         at_hub: Option<Vec<PeerId>>,
     ) -> Result<u64, GroupChangeError> {
-        let now = records::now();
-        let time = Duration::from_millis(now);
+        let (now, time) = (records::now(), clock::time(transaction)?);
         let id = match &self.group {
             Some(group) => {
                 let mut groups = HubGroups::of(transaction, conversation)?;

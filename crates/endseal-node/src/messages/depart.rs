@@ -1,7 +1,5 @@
 //! Commits by which this device leaves the groups of a team (docs/spec/node.md, "Leaving a team").
 
-use core::time::Duration;
-
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::MembersDigest;
 use endseal_keyring::roster::GroupId;
@@ -9,13 +7,14 @@ use endseal_session::GroupChangeError;
 use endseal_session::group::{Evidence, MembershipState};
 
 use super::approach::Sender;
+use super::clock;
 use super::conversation::Conversation;
 use super::departure::{self, LeftTeam};
 use super::error::SyncError;
 use super::hub_groups::HubGroups;
 use super::payload::HubGroupId;
 use super::pending_commit::{Decision, PendingCommit, put_commit};
-use super::records::{self, Transaction};
+use super::records::Transaction;
 
 /// Limit on the commits in a visit.
 const ATTEMPTS: usize = 8;
@@ -70,7 +69,7 @@ impl Sender<'_, '_> {
         epoch: u64,
     ) -> Result<u64, GroupChangeError> {
         let members = transaction.group_peers(group)?;
-        let now = Duration::from_millis(records::now());
+        let now = clock::time(transaction)?;
         let number = transaction
             .commit_group(group, |group| group.change(&Evidence::departure(), [], now))?;
         let peers = || members.iter().map(|(_, peer)| *peer);

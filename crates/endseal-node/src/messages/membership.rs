@@ -1,7 +1,5 @@
 //! Registration of this device at a hub.
 
-use core::time::Duration;
-
 use endseal_codec::hub::{Answer, Publish, Register, Request, Welcome};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
@@ -10,6 +8,7 @@ use endseal_session::group::Suite;
 use endseal_session::{Engine, EngineError, GroupChangeError};
 use serde::{Deserialize, Serialize};
 
+use super::clock;
 use super::directory;
 use super::error::{HubError, JoinError};
 use super::hub::HubClient;
@@ -157,6 +156,7 @@ pub async fn register(
     directory::note_own(engine, person)?;
     engine.transaction(|transaction| {
         unfinished::clear(transaction)?;
+        clock::note(transaction, welcome.time)?;
         let known = membership_in(transaction)?;
         if known.as_ref().is_some_and(|known| known.addresses != addresses) {
             known_note::forget_awaited(transaction)?;
@@ -235,7 +235,7 @@ async fn publish<E: From<EngineError> + From<HubError>>(
     let now = records::now();
     // Noted before: a process that is killed in between wastes key packages, and gives none twice.
     let publish = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        let (suite, time) = (Suite::MlKem768X25519, Duration::from_millis(now));
+        let (suite, time) = (Suite::MlKem768X25519, clock::time(transaction)?);
         let made = (0..count).map(|_| transaction.key_package(suite, time));
         let prekeys = made.collect::<Result<Vec<_>, _>>().map_err(of_engine)?;
         let last_resort = transaction.last_resort_key_package(suite, time).map_err(of_engine)?;

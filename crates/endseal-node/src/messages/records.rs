@@ -89,6 +89,8 @@ pub(super) const LEFT: u16 = 40;
 pub(super) const DEPARTED: u16 = 41;
 /// Latest epochs of rosters that were in force, by team.
 pub(super) const IN_FORCE: u16 = 42;
+/// Milliseconds by which the clock of this device is behind that of the hub.
+pub(super) const CLOCK: u16 = 43;
 /// Persons whose safety number was compared: empty records, by identity.
 pub(super) const VERIFIED: u16 = 36;
 /// Addresses of devices by their peer ids.

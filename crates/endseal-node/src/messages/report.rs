@@ -45,6 +45,10 @@ pub struct SyncReport {
     /// Changes of the hub's address.
     #[serde(default)]
     pub hub_moves: Vec<HubMove>,
+    /// Milliseconds by which the clock of this device is behind that of the hub; negative if it is
+    /// ahead, and 0 if they agree.
+    #[serde(default)]
+    pub clock_behind: i64,
     /// True if the hub has another record of this person of the same epoch: the change that this
     /// device made of the devices is not in force.
     pub record_conflict: bool,
@@ -86,6 +90,9 @@ impl SyncReport {
         self.mailbox_full = other.mailbox_full;
         self.hub_forgot = self.hub_forgot.or(other.hub_forgot);
         self.hub_moves.extend(other.hub_moves);
+        if other.clock_behind != 0 {
+            self.clock_behind = other.clock_behind;
+        }
         self.record_conflict |= other.record_conflict;
         self.device_changes.extend(other.device_changes);
         add_new(&mut self.teams, other.teams);

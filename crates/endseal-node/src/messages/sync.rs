@@ -6,6 +6,7 @@ use endseal_keyring::PersonRecord;
 use endseal_session::{Engine, EngineError};
 
 use super::approach::Sender;
+use super::clock;
 use super::device_change;
 use super::directory::{self, Found};
 use super::drain::Mailbox;
@@ -195,7 +196,15 @@ pub(super) async fn greet(
         engine.with(Engine::mark_restored)?;
         return Ok(false);
     }
+    let (has_changed, behind) = engine.transaction(|transaction| {
+        Ok::<_, EngineError>((clock::note(transaction, welcome.time)?, clock::behind(transaction)?))
+    })?;
+    report.clock_behind = behind;
     let sequence = welcome.sequence.unwrap_or_default();
+    if has_changed && sequence >= membership.sequence {
+        // Those at the hub have a lifetime by the clock that this device had.
+        replace_prekeys::<SyncError>(hub, engine).await?;
+    }
     if sequence < membership.sequence {
         report.hub_forgot = Some(membership.time);
         replace_prekeys::<SyncError>(hub, engine).await?;

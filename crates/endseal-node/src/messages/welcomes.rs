@@ -187,9 +187,20 @@ async fn compare(
         let mut groups = HubGroups::of(transaction, &conversation)?;
         let was_late = is_late(transaction, files, &state, &persons)?;
         groups.add(transaction, HubGroup { was_late, ..HubGroup::new(*id, renewed) })?;
-        if groups.first() == Some(*id) {
-            groups.documents = documents_of(&state, &own);
-            groups.put(transaction)?;
+        match groups.first() {
+            Some(first) if first != *id => {
+                // Its maker does not have the group in which this device sends.
+                let members = transaction.group_peers(&first)?;
+                let has_maker = members.iter().any(|(_, peer)| *peer == joined.peer);
+                if let Some(sending) = groups.group_mut(&first).filter(|_| !has_maker) {
+                    sending.announce(*id);
+                    groups.put(transaction)?;
+                }
+            }
+            _ => {
+                groups.documents = documents_of(&state, &own);
+                groups.put(transaction)?;
+            }
         }
         transaction.remove_record(JOINED, id)?;
         if joined.has_passed {
