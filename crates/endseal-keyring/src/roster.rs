@@ -119,8 +119,9 @@ impl Roster {
 
     /// Checks that this is a later epoch of the same group as `known`, which the caller trusts,
     /// though epochs between them may be missing. Where none is missing, it checks the same as
-    /// [`Self::follows`]. The owner is the same, or was made owner by those between; an admin who
-    /// signed is one in `known`, and did not exceed the rights of admins.
+    /// [`Self::follows`]. The owner is the same, or was made owner by those between. An admin who
+    /// signed is one in `known`, or the owner appointed it between the two, and it did not exceed
+    /// the rights of admins.
     ///
     /// # Errors
     /// [`RosterChainError`], which says what does not fit.

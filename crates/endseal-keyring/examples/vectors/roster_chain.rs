@@ -15,7 +15,8 @@ use crate::{long, short};
 type Case<'a> = (&'static str, &'a str, &'a str, String, &'a Roster);
 
 pub(crate) fn write(dir: &Path, epochs: &Epochs) {
-    let cases = [transfers(epochs), admins(epochs), rights_of_admins(epochs)].concat();
+    let rights = [rights_of_admins(epochs), missed_appointments(epochs)].concat();
+    let cases = [transfers(epochs), admins(epochs), rights].concat();
     for (scenario, comment, expect, roster, held) in cases {
         vector(scenario, comment, expect, &roster).with("previous", &text(held)).write(dir);
     }
@@ -110,6 +111,86 @@ fn transfers(epochs: &Epochs) -> Vec<Case<'_>> {
             "owner",
             signed(&with_owner(&text(first), 1, 5), 5),
             next_owner,
+        ),
+    ]
+}
+
+/// Rosters of admins whom the owner appointed after the roster held. Readers that permit a gap
+/// accept those with the class `gap`.
+fn missed_appointments(epochs: &Epochs) -> Vec<Case<'_>> {
+    let Epochs { first, appointed, by_admin, dismissed, next_owner, .. } = epochs;
+    let plain = RosterChanges::new();
+    let appoints = changes(|it| {
+        it.appoint(name("dave"));
+    });
+    let again = changes(|it| {
+        it.dismiss(name("bob")).appoint(name("bob"));
+    });
+    let by_carol = next(next_owner, 3, &plain);
+    let new_owner = format!("member bob {}\n", short(2));
+    vec![
+        ("chain-admin-missed", "the owner appointed bob between", "gap", text(by_admin), first),
+        (
+            "chain-admin-missed-and-held",
+            "carol is an admin in the epoch held, and the owner appointed dave between",
+            "gap",
+            text(&next(&next(dismissed, 1, &appoints), 3, &plain)),
+            dismissed,
+        ),
+        (
+            "chain-admin-missed-again",
+            "the owner appointed bob again between",
+            "gap",
+            text(&next(&next(by_admin, 1, &again), 2, &plain)),
+            by_admin,
+        ),
+        (
+            "chain-admin-missed-transfer",
+            "the group was handed on between, and the next owner appointed carol",
+            "gap",
+            text(&by_carol),
+            appointed,
+        ),
+        (
+            "chain-admin-missed-transfer-owner-removed",
+            "an admin removes the next owner, who is a member in the epoch held",
+            "admin",
+            {
+                let roster = text(&by_carol);
+                assert!(roster.contains(&new_owner));
+                let count = |n| format!("members {n}");
+                signed(&roster.replace(&new_owner, "").replace(&count(2), &count(1)), 3)
+            },
+            appointed,
+        ),
+        (
+            "chain-admin-missed-epoch-offered",
+            "bob signs the epoch that appoints bob, two epochs on",
+            "admin",
+            {
+                let lines = format!("{}signer bob\n", admin("bob", 3, 2, 1));
+                let roster = without(&without(&text(by_admin), "admin"), "signer");
+                signed(&with_rights(&roster, &lines), 2)
+            },
+            first,
+        ),
+        (
+            "chain-admin-missed-epoch-held",
+            "the epoch of bob's appointment is the one held, where bob is no admin",
+            "admin",
+            {
+                let lines = format!("{}signer bob\n", admin("bob", 4, 2, 1));
+                let roster = text(&next(&next(dismissed, 1, &plain), 1, &plain));
+                signed(&with_rights(&without(&roster, "admin"), &lines), 2)
+            },
+            dismissed,
+        ),
+        (
+            "chain-admin-dismissed-gap",
+            "bob was dismissed in the epoch held, and signs a later one with a gap",
+            "admin",
+            text(&next(&next(by_admin, 2, &plain), 2, &plain)),
+            dismissed,
         ),
     ]
 }

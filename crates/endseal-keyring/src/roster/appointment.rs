@@ -19,7 +19,7 @@ pub(super) struct Appointment {
     /// Name of the member who is admin.
     pub(super) admin: Name,
     /// First epoch in which the member is admin.
-    epoch: u64,
+    pub(super) epoch: u64,
     signature: Signature,
 }
 

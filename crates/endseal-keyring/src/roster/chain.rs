@@ -54,18 +54,20 @@ fn continues(later: &Head, earlier: &Head) -> bool {
     }
 }
 
-/// Checks that a roster signed by an admin changes only what admins may change, and that the admin
-/// is one of the roster held: its appointment is among those of the new roster.
+/// Checks that a roster signed by an admin changes only what admins may change. Each appointment,
+/// also that of the signer, must be one of the roster held, or belong to an epoch between the two:
+/// then the reader missed the owner's roster that has it first.
 fn within_rights_of_admin(new: &Roster, known: &Roster) -> Result<(), RosterChainError> {
+    let (held, offered) = (known.epoch(), new.epoch());
     let is_held = |it: &Appointment| known.head.appointment(it.admin.as_str()) == Some(it);
-    if !new.head.appointments.iter().all(is_held) {
+    let is_missed = |it: &Appointment| held < it.epoch && it.epoch < offered;
+    if !new.head.appointments.iter().all(|it| is_held(it) || is_missed(it)) {
         return Err(RosterChainError::Admin);
     }
-    let owner = known.member_of_key(known.owner());
+    let owner = known.member_of_key(new.owner());
     if owner.is_some_and(|owner| new.member(owner.name().as_str()) != Some(owner)) {
         return Err(RosterChainError::Admin);
     }
-    let (held, offered) = (known.epoch(), new.epoch());
     if offered - held > MAX_ADMIN_STEP {
         return Err(RosterChainError::Gap { held, offered });
     }

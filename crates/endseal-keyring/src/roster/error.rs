@@ -131,8 +131,8 @@ pub enum SignRosterError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RosterChainError {
-    /// The roster was signed by an admin that the one held does not name, or it changes what only
-    /// the owner can change.
+    /// The roster was signed by an admin whom the one held does not name and the owner did not
+    /// appoint after it, or it changes what only the owner can change.
     Admin,
     /// The group has two histories: this roster does not build on the one held. Two who can change
     /// the group did so at the same time, another person has the key of one of them, or one of them

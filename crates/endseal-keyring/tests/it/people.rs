@@ -1,9 +1,10 @@
 //! Identities with fixed seeds, as in the vectors.
 
+use base64ct::{Base64, Encoding as _};
 use endseal_crypto::identity::{Identity, PublicIdentity};
-use endseal_crypto::{ed25519, mlkem768};
-use endseal_keyring::Name;
+use endseal_crypto::{ed25519, hash, label, mlkem768};
 use endseal_keyring::roster::Member;
+use endseal_keyring::{Name, Roster};
 
 /// Returns the identity whose two seeds are repeated bytes.
 pub(crate) fn identity(n: u8) -> Identity {
@@ -28,4 +29,14 @@ pub(crate) fn name(text: &str) -> Name {
 
 pub(crate) fn member(text: &str, n: u8) -> Member {
     Member::new(name(text), short(n))
+}
+
+/// Replaces a text in a roster, and signs the result as `identity(n)`.
+pub(crate) fn signed_again(roster: &Roster, n: u8, from: &str, to: &str) -> Roster {
+    let text = str::from_utf8(roster.as_bytes()).unwrap();
+    let body = text[..text.find("signature ").unwrap()].replace(from, to);
+    let digest = hash::digest(body.as_bytes());
+    let message = [label::ROSTER_SIGNATURE.as_str().as_bytes(), &[0], &digest].concat();
+    let signature = Base64::encode_string(identity(n).signing().sign(&message).as_bytes());
+    Roster::parse(format!("{body}signature {signature}\n").as_bytes()).unwrap()
 }

@@ -1,14 +1,12 @@
 //! Owners who hand a group on, and admins who sign for them.
 
-use base64ct::{Base64, Encoding as _};
-use endseal_crypto::{hash, label};
 use endseal_keyring::Roster;
 use endseal_keyring::roster::{
     ChangeRosterError, GroupId, MAX_ADMIN_STEP, MAX_TRANSFERS, Member, OwnerOnly, ParseRosterError,
     RosterChainError, RosterChanges, SignRosterError,
 };
 
-use crate::people::{identity, member, name, short};
+use crate::people::{identity, member, name, short, signed_again};
 
 /// Returns the first epoch of a group that alice (1) owns, with bob (2) and carol (3).
 fn first() -> Roster {
@@ -141,8 +139,10 @@ fn the_former_owner_signs_the_transfer_and_the_next_owner_what_follows() {
         assert!(matches!(old, Err(RosterChainError::Rollback { .. })), "{old:?}");
         assert!(held.precedes(&later) && !later.precedes(held) && !held.precedes(held));
     }
-    // An admin whom the roster held does not name cannot be followed without the rosters between.
-    assert_eq!(by_carol.supersedes(&handed_on), Err(RosterChainError::Admin));
+    // So it can over appointments by an owner whom it did not know.
+    for held in [&first(), &roster, &handed_on] {
+        assert_eq!(by_carol.supersedes(held), Ok(()));
+    }
     // The next owner can join in the same epoch.
     let joins = changes(|it| it.add(member("dave", 4)).hand_on(name("dave")));
     assert_eq!(next(&roster, 1, &joins).owner(), short(4).ed25519());
@@ -185,14 +185,37 @@ fn changes_of_rights_that_make_no_sense_are_refused() {
     assert_eq!(admins(&next(&first(), 1, &appoints(&["bob", "bob"]))), ["bob"]);
 }
 
-/// Signs the text before the signature of a roster again.
-fn signed_again(roster: &Roster, n: u8, from: &str, to: &str) -> Roster {
-    let text = str::from_utf8(roster.as_bytes()).unwrap();
-    let body = text[..text.find("signature ").unwrap()].replace(from, to);
-    let digest = hash::digest(body.as_bytes());
-    let message = [label::ROSTER_SIGNATURE.as_str().as_bytes(), &[0], &digest].concat();
-    let signature = Base64::encode_string(identity(n).signing().sign(&message).as_bytes());
-    Roster::parse(format!("{body}signature {signature}\n").as_bytes()).unwrap()
+#[test]
+fn readers_follow_admins_whose_appointment_they_missed() {
+    let first = first();
+    let plain = RosterChanges::new();
+    let appointed = next(&first, 1, &appoints(&["bob"]));
+    let by_bob = next(&appointed, 2, &plain);
+    assert_eq!(appointed.supersedes(&first), Ok(()));
+    assert_eq!(by_bob.supersedes(&first), Ok(()));
+    assert_eq!(by_bob.follows(&first), Err(RosterChainError::Gap { held: 1, offered: 3 }));
+    // An admin who signs lists another one who was appointed meanwhile.
+    let both = next(&by_bob, 1, &appoints(&["carol"]));
+    let after = next(&both, 2, &plain);
+    for held in [&first, &appointed, &by_bob, &both] {
+        assert_eq!(after.supersedes(held), Ok(()));
+    }
+    // A former admin shows a roster to readers that missed the dismissal, and to no others.
+    let dismissed = next(&after, 1, &changes(|it| it.dismiss(name("bob"))));
+    let former = signed_again(&after, 2, "\nepoch 5\n", "\nepoch 7\n");
+    assert_eq!(former.supersedes(&first), Ok(()));
+    assert_eq!(former.supersedes(&dismissed), Err(RosterChainError::Admin));
+}
+
+#[test]
+fn the_next_owner_stays_a_member_for_readers_that_missed_the_transfer() {
+    let held = with_admins();
+    let handed_on = next(&held, 1, &hands_on("bob"));
+    let removes_former = changes(|it| it.appoint(name("carol")).remove(name("alice")));
+    let by_carol = next(&next(&handed_on, 2, &removes_former), 3, &RosterChanges::new());
+    assert_eq!(by_carol.supersedes(&held), Ok(()));
+    let renamed = signed_again(&by_carol, 3, "member bob ", "member bobby ");
+    assert_eq!(renamed.supersedes(&held), Err(RosterChainError::Admin));
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn identity_vectors() {
 
 #[test]
 fn roster_vectors() {
-    run("roster", 90, |vector| {
+    run("roster", 192, |vector| {
         if vector["kind"] == "person" {
             return person(vector);
         }
