@@ -316,24 +316,6 @@ def view(envelope, i):
     return b"".join((envelope[:96], struct.pack("<I", 1), tag, parsed.body(i), parsed.chunks))
 
 
-def detach(envelope, i):
-    """ "Detached slots": the detached envelope, and slot i."""
-    parsed = parse(envelope)
-    tag = parsed.tags[i].to_bytes(4, "big")
-    return b"".join((envelope[:96], parsed.chunks)), b"".join((tag, parsed.body(i)))
-
-
-def attach(detached, slot):
-    """ "Detached slots": the view of a slot."""
-    if len(detached) < 96:
-        raise HeaderError
-    view_ = b"".join((detached[:96], struct.pack("<I", 1), slot, detached[96:]))
-    parse(view_[:100] + bytes(2000))
-    if len(slot) != 4 + BODY[detached[5]]:
-        raise HeaderError
-    return view_
-
-
 # ------------------------------------------------------------------------------- sealer
 
 

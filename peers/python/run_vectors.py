@@ -100,34 +100,19 @@ def outcome(envelope, keys):
         return error.kind, None
 
 
-def attach(vector):
-    try:
-        return envelope_format.attach(unhex(vector["detached"]), unhex(vector["slot"]))
-    except envelope_format.EnvelopeError as error:
-        return error.kind
-
-
 def run(vector):
     expect = vector["expect"]
     if expect not in ("ok", "version", "header", "limit", "authentication"):
         raise Failure(f"unknown class {expect}")
-    attached = attach(vector) if "detached" in vector else None
-    if "envelope" not in vector and attached == "header":
-        return require("expect", attached, expect)
     if ("envelope" in vector) == ("recipe" in vector):
         raise Failure("one of envelope and recipe is required")
     context = unhex(vector["context"])
     keys = unhex(vector["ed25519_seed"]), unhex(vector.get("mlkem768_seed")), context
     envelope = build(vector, context) if "recipe" in vector else unhex(vector["envelope"])
-    if attached is not None:
-        require("attached", attached, envelope)
     kind, opened = outcome(envelope, keys)
     require("expect", kind, expect)
     if kind == "ok":
         check_opened("", opened, vector)
-        slot = envelope_format.find_slot(envelope, *keys)
-        again = envelope_format.attach(*envelope_format.detach(envelope, slot))
-        require("attached again", again, envelope_format.view(envelope, slot))
         view = envelope_format.view(envelope, envelope_format.find_slot(envelope, *keys))
         kind, opened = outcome(view, keys)
         require("view: expect", kind, "ok")

@@ -25,7 +25,6 @@ fn main() {
     let mut files = Vec::new();
     successes(&mut files);
     clear_failures(&mut files);
-    detached_failures(&mut files);
     authentication_failures(&mut files);
     recipe::recipes(&mut files);
     for (name, json) in files {
@@ -48,8 +47,6 @@ struct Case {
     suite: Suite,
     context: Vec<u8>,
     envelope: Vec<u8>,
-    /// The same scenario as a detached envelope and its slot.
-    detached: Option<(Vec<u8>, Vec<u8>)>,
     content: Option<Vec<u8>>,
     time: u64,
 }
@@ -79,13 +76,7 @@ impl Case {
             field("content_blake3", hex(&hash::digest(content)));
             field("content_length", content.len().to_string());
         }
-        if let Some((detached, slot)) = &self.detached {
-            field("detached", hex(detached));
-            field("slot", hex(slot));
-        }
-        if self.detached.is_none() || !self.envelope.is_empty() {
-            field("envelope", hex(&self.envelope));
-        }
+        field("envelope", hex(&self.envelope));
         json.push_str("\n}\n");
         json
     }
@@ -161,7 +152,6 @@ impl Message {
             suite: self.suite,
             context: self.context.to_vec(),
             envelope: self.seal(),
-            detached: None,
             content: Some(content(self.len)),
             time: self.time,
         }
@@ -256,34 +246,12 @@ fn view(message: &Message, reader: u8) -> Case {
     let envelope = Envelope::parse(&whole).expect("it was just sealed");
     let identity = identity(reader);
     let opener = Opener::new(&identity, message.context);
-    let (view, slot) = (0..envelope.slots())
-        .filter_map(|i| Some((envelope.view(i)?, envelope.slot(i)?)))
-        .find(|(view, _)| opener.open(view, &mut Policy::new()).is_ok())
+    let view = (0..envelope.slots())
+        .filter_map(|i| envelope.view(i))
+        .find(|view| opener.open(view, &mut Policy::new()).is_ok())
         .expect("one of the slots is the reader's");
-    let detached = Some((envelope.detached(), slot));
     let case = message.ok("one slot cut from an envelope to three", reader);
-    Case { envelope: view, detached, ..case }
-}
-
-/// Writes detached envelopes and slots that do not belong together.
-fn detached_failures(files: &mut Files) {
-    let case = || {
-        let case = view(&Message::default(), 2);
-        let (detached, slot) = case.detached.clone().expect("a view has both");
-        (Case { expect: "header", envelope: Vec::new(), content: None, ..case }, detached, slot)
-    };
-    let mut add = |name: &str, comment, edit: fn(&mut Vec<u8>, &mut Vec<u8>)| {
-        let (case, mut detached, mut slot) = case();
-        edit(&mut detached, &mut slot);
-        let case = Case { comment, detached: Some((detached, slot)), ..case };
-        files.push((format!("header_detached_{name}"), case.json()));
-    };
-    add("cut", "95 bytes of a detached envelope", |detached, _| detached.truncate(95));
-    add("empty", "nothing beside a slot", |detached, _| detached.clear());
-    add("no_slot", "an empty slot", |_, slot| slot.clear());
-    add("short_slot", "a slot of 35 bytes", |_, slot| slot.truncate(35));
-    add("long_slot", "a slot of 37 bytes", |_, slot| slot.push(0));
-    add("compact_slot", "a slot of another suite", |_, slot| slot.truncate(20));
+    Case { envelope: view, ..case }
 }
 
 fn clear_failures(files: &mut Files) {

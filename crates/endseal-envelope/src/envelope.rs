@@ -77,43 +77,8 @@ impl<'a> Envelope<'a> {
     #[must_use]
     pub fn view(&self, index: usize) -> Option<Vec<u8>> {
         let tag = self.tags.get(index)?;
-        Some([self.before_count(), &ONE, tag, self.body(index), self.chunks].concat())
-    }
-
-    /// The envelope without its slots, for a delivery service that gets these beside it.
-    /// [`attach`] joins it with a slot.
-    #[must_use]
-    pub fn detached(&self) -> Vec<u8> {
-        [self.before_count(), self.chunks].concat()
-    }
-
-    /// Slot `index`, tag and body. `None` if there is no such slot.
-    #[must_use]
-    pub fn slot(&self, index: usize) -> Option<Vec<u8>> {
-        Some([self.tags.get(index)?, self.body(index)].concat())
-    }
-
-    fn before_count(&self) -> &'a [u8] {
-        &self.fixed[..BEFORE_COUNT]
+        let one = 1_u32.to_le_bytes();
+        let before = &self.fixed[..HEADER_LEN - one.len()];
+        Some([before, &one, tag, self.body(index), self.chunks].concat())
     }
 }
-
-/// The view of a slot that was detached from its envelope.
-///
-/// # Errors
-/// [`OpenError::Malformed`] if the slot has not the length of the suite's or the envelope is cut,
-/// and what [`Envelope::parse`] refuses in its header.
-pub fn attach(detached: &[u8], slot: &[u8]) -> Result<Vec<u8>, OpenError> {
-    let (before, chunks) =
-        detached.split_at_checked(BEFORE_COUNT).ok_or_else(|| Header::too_short(detached))?;
-    let view = [before, &ONE, slot, chunks].concat();
-    let fixed = view.first_chunk().ok_or(Malformed::Truncated)?;
-    if slot.len() != Header::parse(fixed)?.suite.slot_len() {
-        return Err(Malformed::SlotLength.into());
-    }
-    Ok(view)
-}
-
-const ONE: [u8; 4] = 1_u32.to_le_bytes();
-/// Bytes before the number of slots.
-const BEFORE_COUNT: usize = HEADER_LEN - ONE.len();

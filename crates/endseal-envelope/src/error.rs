@@ -166,8 +166,6 @@ pub enum Malformed {
     NoSlots,
     /// Reserved bytes are not zero.
     Reserved,
-    /// A slot that was detached has another length than the suite's.
-    SlotLength,
     /// Tags are not in order.
     TagOrder,
     /// The bytes end before the content begins.
@@ -181,7 +179,6 @@ impl fmt::Display for Malformed {
             Self::Magic => "not an envelope",
             Self::NoSlots => "malformed envelope: no slots",
             Self::Reserved => "malformed envelope: reserved bytes are set",
-            Self::SlotLength => "malformed envelope: a slot of another suite",
             Self::TagOrder => "malformed envelope: slots out of order",
             Self::Truncated => "the envelope is cut short",
         })

@@ -167,7 +167,7 @@ mod suite;
 #[cfg(feature = "std")]
 mod writer;
 
-pub use envelope::{Envelope, attach};
+pub use envelope::Envelope;
 pub use error::{Malformed, OpenError, RecipientsError, SealError};
 pub use limits::{MAX_CONTEXT_LEN, MAX_SLOTS};
 pub use open::{Opened, Opener};

@@ -7,9 +7,7 @@ use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::{hash, mlkem768};
 use endseal_envelope::hazmat::{Derandomized, seal};
-use endseal_envelope::{
-    Envelope, OpenError, Opened, Opener, Policy, Recipients, Sealer, Suite, attach,
-};
+use endseal_envelope::{Envelope, OpenError, Opened, Opener, Policy, Recipients, Sealer, Suite};
 use serde_json::Value;
 
 use crate::insider;
@@ -38,19 +36,10 @@ fn run(name: &str, test: &Value) {
             |seed| mlkem768::Seed::from_bytes(&array(seed)),
         ),
     );
-    let attached = test.get("detached").map(|it| attach(&unhex(it), &unhex(&test["slot"])));
-    if test.get("recipe").is_none() && test.get("envelope").is_none() {
-        assert!(matches!(attached, Some(Err(OpenError::Malformed(_)))), "{name}");
-        assert_eq!(test["expect"], "header", "{name}");
-        return;
-    }
     let envelope = match test.get("recipe") {
         Some(recipe) => cook(name, recipe, &context),
         None => unhex(&test["envelope"]),
     };
-    if let Some(attached) = attached {
-        assert_eq!(attached.as_ref(), Ok(&envelope), "{name}: attached");
-    }
     let opener = Opener::new(&identity, &context);
 
     let opened = opener.open(&envelope, &mut Policy::new());
@@ -83,11 +72,6 @@ fn run(name: &str, test: &Value) {
         let parsed = Envelope::parse(&envelope).unwrap();
         let len = test["content_length"].as_u64();
         assert_eq!(parsed.content_len(), len, "{name}");
-        let detached = parsed.detached();
-        for i in 0..parsed.slots() {
-            let attached = attach(&detached, &parsed.slot(i).unwrap()).unwrap();
-            assert_eq!(Some(attached), parsed.view(i), "{name}: slot {i}");
-        }
         let views = (0..parsed.slots()).filter_map(|i| parsed.view(i));
         let opens = views.filter(|view| opener.open(view, &mut Policy::new()) == opened).count();
         assert_eq!(opens, 1, "{name}: the view of one slot opens");
