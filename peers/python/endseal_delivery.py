@@ -8,7 +8,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA65PublicKey
 
 WINDOW = 1024
-SLOTS = (0, 36, 1124)
 
 
 class Refused(Exception):
@@ -44,31 +43,28 @@ def vouched(frame, peer):
     return int.from_bytes(frame[8:16], "little")
 
 
-def targets(ids, slots):
-    """Mailboxes with their slots."""
+def targets(ids):
+    """Mailboxes of a frame."""
     check(len(ids) % 32 == 0 and 1 <= len(ids) // 32 <= 1024, "targets")
     ids = [ids[at : at + 32] for at in range(0, len(ids), 32)]
     check(len(set(ids)) == len(ids), "targets")
-    each, rest = divmod(len(slots), len(ids))
-    check(rest == 0 and each in SLOTS, "targets")
-    return [(peer, slots[at * each : (at + 1) * each]) for at, peer in enumerate(ids)]
+    return ids
 
 
 def group_put(put, peer):
     """ "Conversations": the form of a frame for the members of a group"""
-    check(not put.slots, "targets")
     if put.targets:
-        targets(put.targets, b"")
+        targets(put.targets)
     if not put.conversation.HasField("commit"):
         return
     commit = put.conversation.commit
-    members = [peer for peer, _ in targets(commit.members, b"")]
+    members = targets(commit.members)
     check(members == sorted(members), "targets")
     if commit.welcome:
         sequence = vouched(put.frame, peer)
         check(vouched(commit.welcome, peer) == sequence + 1, "frame")
     # Those that the commit replaces, who get the welcome.
-    for target, _ in targets(put.targets, b"") if put.targets else []:
+    for target in targets(put.targets) if put.targets else []:
         check(commit.welcome and target in members and target != peer, "targets")
 
 

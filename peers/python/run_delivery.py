@@ -35,7 +35,7 @@ def request(vector):
         if value.HasField("conversation"):
             delivery.group_put(value, peer)
         else:
-            delivery.targets(value.targets, value.slots)
+            delivery.targets(value.targets)
     return {"member": name}
 
 
@@ -47,7 +47,7 @@ def found(vector):
     if kind == "answer":
         return {"member": message(hub_pb2.HubAnswer, vector, "answer")[0]}
     if kind == "targets":
-        delivery.targets(bytes.fromhex(vector["targets"]), bytes.fromhex(vector["slots"]))
+        delivery.targets(bytes.fromhex(vector["targets"]))
         return {}
     if kind == "members":
         return {"digest": delivery.members_digest(bytes.fromhex(vector["members"])).hex()}

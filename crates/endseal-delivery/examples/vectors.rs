@@ -171,31 +171,21 @@ fn frame_of(sequence: u64) -> Vec<u8> {
     StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap()
 }
 
-fn put(targets: &[u8], slots: &[u8], frame: &[u8]) -> Vec<u8> {
-    let put = Put {
-        targets: targets.into(),
-        slots: slots.into(),
-        frame: frame.into(),
-        conversation: None,
-    };
+fn put(targets: &[u8], frame: &[u8]) -> Vec<u8> {
+    let put = Put { targets: targets.into(), frame: frame.into(), conversation: None };
     request(Request::Put(put))
 }
 
 /// A frame for the members of a group, and perhaps a commit: its members and its welcome.
-fn group_put(targets: &[u8], slots: &[u8], commit: Option<(&[u8], &[u8])>) -> Put {
+fn group_put(targets: &[u8], commit: Option<(&[u8], &[u8])>) -> Put {
     let commit = commit
         .map(|(members, welcome)| Commit { members: members.into(), welcome: welcome.into() });
     let conversation = Conversation { group: [0xc3; 16], epoch: 5, members: [0xd4; 32], commit };
-    Put {
-        targets: targets.into(),
-        slots: slots.into(),
-        frame: frame().into(),
-        conversation: Some(conversation),
-    }
+    Put { targets: targets.into(), frame: frame().into(), conversation: Some(conversation) }
 }
 
-fn refused_put(targets: &[u8], slots: &[u8], commit: Option<(&[u8], &[u8])>) -> Vec<u8> {
-    request(Request::Put(group_put(targets, slots, commit)))
+fn refused_put(targets: &[u8], commit: Option<(&[u8], &[u8])>) -> Vec<u8> {
+    request(Request::Put(group_put(targets, commit)))
 }
 
 fn request(request: Request) -> Vec<u8> {
@@ -206,12 +196,7 @@ fn request(request: Request) -> Vec<u8> {
 /// peer.
 fn requests(dir: &Path) {
     let two = [[1; 32], [2; 32]].concat();
-    let put = Put {
-        targets: two.as_slice().into(),
-        slots: [9; 72].into(),
-        frame: frame().into(),
-        conversation: None,
-    };
+    let put = Put { targets: two.as_slice().into(), frame: frame().into(), conversation: None };
     for (name, comment, member) in [
         ("hello", "a greeting", Request::Hello(Hello { version: 1, ..Hello::default() })),
         (
@@ -228,18 +213,18 @@ fn requests(dir: &Path) {
                 person: (*b"endseal roster v1\n").into(),
             }),
         ),
-        ("put", "a frame with slots for two mailboxes", Request::Put(put)),
-        ("put-group", "a frame for all members", Request::Put(group_put(&[], &[], None))),
-        ("put-member", "a frame for one member", Request::Put(group_put(&[1; 32], &[], None))),
+        ("put", "a frame for two mailboxes", Request::Put(put)),
+        ("put-group", "a frame for all members", Request::Put(group_put(&[], None))),
+        ("put-member", "a frame for one member", Request::Put(group_put(&[1; 32], None))),
         (
             "put-commit",
             "a commit without new members",
-            Request::Put(group_put(&[], &[], Some((&two, &[])))),
+            Request::Put(group_put(&[], Some((&two, &[])))),
         ),
         (
             "put-welcome",
             "a commit with a welcome",
-            Request::Put(group_put(&[], &[], Some((&two, &frame_of(4))))),
+            Request::Put(group_put(&[], Some((&two, &frame_of(4))))),
         ),
         (
             "subscribe",
@@ -304,31 +289,26 @@ fn refused_requests(dir: &Path) {
             "request",
             request(Request::Acknowledge(Acknowledge { position: 1 })),
         ),
-        ("frame-damaged", "a changed bit of the frame", "frame", put(&one, &[], &damaged)),
-        ("frame-cut", "a frame that is cut", "frame", put(&one, &[], &frame()[..80])),
-        ("targets-cut", "63 bytes of targets", "targets", put(&[1; 63], &[], &frame())),
-        ("targets-twice", "one mailbox twice", "targets", put(&[1; 64], &[], &frame())),
-        ("slots-one", "one slot for two mailboxes", "targets", {
-            put(&[[1; 32], [2; 32]].concat(), &[9; 36], &frame())
-        }),
-        ("slots-length", "a slot of 35 bytes", "targets", put(&one, &[9; 35], &frame())),
-        ("none", "no mailbox and no group", "targets", put(&[], &[], &frame())),
-        ("group-slots", "a slot for a member", "targets", refused_put(&one, &[9; 36], None)),
-        ("group-twice", "one member twice", "targets", refused_put(&[1; 64], &[], None)),
+        ("frame-damaged", "a changed bit of the frame", "frame", put(&one, &damaged)),
+        ("frame-cut", "a frame that is cut", "frame", put(&one, &frame()[..80])),
+        ("targets-cut", "63 bytes of targets", "targets", put(&[1; 63], &frame())),
+        ("targets-twice", "one mailbox twice", "targets", put(&[1; 64], &frame())),
+        ("none", "no mailbox and no group", "targets", put(&[], &frame())),
+        ("group-twice", "one member twice", "targets", refused_put(&[1; 64], None)),
         ("commit-targets", "a member that is replaced without a welcome", "targets", {
-            refused_put(&one, &[], Some((&one, &[])))
+            refused_put(&one, Some((&one, &[])))
         }),
         ("commit-order", "members in descending order", "targets", {
-            refused_put(&[], &[], Some((&[[2; 32], [1; 32]].concat(), &[])))
+            refused_put(&[], Some((&[[2; 32], [1; 32]].concat(), &[])))
         }),
         ("commit-cut", "33 bytes of members", "targets", {
-            refused_put(&[], &[], Some((&[1; 33], &[])))
+            refused_put(&[], Some((&[1; 33], &[])))
         }),
         ("welcome-sequence", "a welcome with a gap before it", "frame", {
-            refused_put(&[], &[], Some((&one, &frame_of(5))))
+            refused_put(&[], Some((&one, &frame_of(5))))
         }),
         ("welcome-cut", "a welcome that is cut", "frame", {
-            refused_put(&[], &[], Some((&one, &frame_of(4)[..80])))
+            refused_put(&[], Some((&one, &frame_of(4)[..80])))
         }),
     ] {
         Vector::new(&format!("request-{expect}-{name}"), comment, expect)
@@ -340,7 +320,7 @@ fn refused_requests(dir: &Path) {
     Vector::new("request-frame-another-peer", "a frame of another peer", "frame")
         .with("kind", "request")
         .with_hex("peer", &[8; 32])
-        .with_hex("bytes", &put(&one, &[], &frame()))
+        .with_hex("bytes", &put(&one, &frame()))
         .write(dir);
 }
 
@@ -394,12 +374,8 @@ fn answers(dir: &Path) {
         ),
         (
             "deliver",
-            "a frame with its slot",
-            Answer::Deliver(Deliver {
-                position: 1_790_000_000_000_001,
-                slot: [9; 36].into(),
-                frame: frame().into(),
-            }),
+            "a frame",
+            Answer::Deliver(Deliver { position: 1_790_000_000_000_001, frame: frame().into() }),
         ),
         ("caught_up", "nothing is left", Answer::CaughtUp(CaughtUp { position: 5 })),
         (
@@ -508,24 +484,15 @@ fn targets(dir: &Path) {
             id
         })
         .collect();
-    for (name, comment, expect, targets, slots) in [
-        ("most", "1,024 mailboxes", "ok", &ids[..32 * 1_024], 0),
-        ("hybrid", "two slots of the hybrid suite", "ok", &ids[..64], 2 * 1_124),
-        ("too-many", "1,025 mailboxes", "targets", &ids[..], 0),
-        ("none", "no mailbox", "targets", &[], 0),
-        ("cut", "a peer id of 31 bytes", "targets", &ids[..63], 0),
-        ("slot-35", "a slot of 35 bytes", "targets", &ids[..32], 35),
-        ("slot-37", "a slot of 37 bytes", "targets", &ids[..32], 37),
-        ("slot-20", "a slot of the compact suite", "targets", &ids[..32], 20),
-        ("slot-1123", "a slot of 1,123 bytes", "targets", &ids[..32], 1_123),
-        ("slots-71", "71 bytes of slots for two mailboxes", "targets", &ids[..64], 71),
-        ("slots-one", "one slot for two mailboxes", "targets", &ids[..64], 36),
-        ("slots-three", "three slots for two mailboxes", "targets", &ids[..64], 108),
+    for (name, comment, expect, targets) in [
+        ("most", "1,024 mailboxes", "ok", &ids[..32 * 1_024]),
+        ("too-many", "1,025 mailboxes", "targets", &ids[..]),
+        ("none", "no mailbox", "targets", &[]),
+        ("cut", "a peer id of 31 bytes", "targets", &ids[..63]),
     ] {
         Vector::new(&format!("targets-{name}"), comment, expect)
             .with("kind", "targets")
             .with_hex("targets", targets)
-            .with_hex("slots", &vec![9; slots])
             .write(dir);
     }
 }

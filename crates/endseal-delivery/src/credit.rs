@@ -7,7 +7,7 @@
 pub struct Credit {
     /// Number of frames that may be sent.
     pub frames: u64,
-    /// Number of bytes of frames and slots that may be sent.
+    /// Number of bytes of frames that may be sent.
     pub bytes: u64,
 }
 
@@ -24,7 +24,7 @@ impl Credit {
         self.bytes = self.bytes.saturating_add(more.bytes);
     }
 
-    /// Takes one frame with its slot. Returns false if none may go.
+    /// Takes one frame. Returns false if none may go.
     pub(crate) const fn take(&mut self, bytes: u64) -> bool {
         if !self.is_open() {
             return false;

@@ -33,7 +33,7 @@ pub use members::MembersDigest;
 pub use message_id::MessageId;
 pub use position::position_after;
 pub use recovery::RecoveryProof;
-pub use targets::{SlotLen, Targets, TargetsError};
+pub use targets::{Targets, TargetsError};
 
 use endseal_codec::Limits;
 

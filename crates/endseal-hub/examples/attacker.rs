@@ -258,12 +258,7 @@ impl Member {
         let sealed = Sealed::<Message>::from_message(message);
         let frame = StoredFrame::vouched(&sealed, stamp, stored_limits())?;
         let targets = target.as_bytes()[..].into();
-        Ok(Request::Put(Put {
-            targets,
-            slots: Vec::new().into(),
-            frame: frame.into(),
-            conversation: None,
-        }))
+        Ok(Request::Put(Put { targets, frame: frame.into(), conversation: None }))
     }
 
     /// Puts a text of 200 bytes to itself every 50 ms, and fetches nothing. Prints median, P99 and
@@ -317,7 +312,7 @@ impl Member {
             let Ok(answer) = timeout(left, exchange.answer()).await else { return Ok(count) };
             let Answer::Deliver(delivered) = answer? else { continue };
             count += 1;
-            bytes += (delivered.frame.len() + delivered.slot.len()) as u64;
+            bytes += delivered.frame.len() as u64;
             if count % 100 == 0 {
                 let position = delivered.position;
                 exchange.send(Request::Acknowledge(Acknowledge { position })).await?;

@@ -51,8 +51,6 @@ pub(crate) struct Put {
     pub(crate) sender: PeerId,
     pub(crate) sequence: u64,
     pub(crate) targets: Vec<PeerId>,
-    /// One slot for each target, all of the same length; or empty.
-    pub(crate) slots: Bytes,
     /// The group for whose members the frame is. Without targets, all of them get it.
     pub(crate) group: Option<GroupFrame>,
     pub(crate) frame: Bytes,

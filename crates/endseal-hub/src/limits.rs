@@ -8,7 +8,7 @@ use core::time::Duration;
 pub struct HubLimits {
     /// Maximum number of frames in a mailbox. Default 100,000.
     pub mailbox_frames: u64,
-    /// Maximum bytes of frames and slots in a mailbox. Default 256 MiB.
+    /// Maximum bytes of frames in a mailbox. Default 256 MiB.
     pub mailbox_bytes: u64,
     /// Work that a device may ask for in one burst, in frames. A frame counts once for each mailbox
     /// and each started 64 KiB, another request once, and a publication once more for each

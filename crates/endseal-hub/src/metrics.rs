@@ -54,7 +54,7 @@ const CODES: [(Code, &str); 19] = [
     (Code::MEMBERS, "members"),
 ];
 
-/// A number of frames, and the bytes of these frames and their slots.
+/// A number of frames, and the bytes of these frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
     pub(crate) frames: u64,

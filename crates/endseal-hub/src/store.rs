@@ -285,7 +285,6 @@ pub trait HubTransaction {
         device: DeviceRow,
         position: u64,
         message: i64,
-        slot: &[u8],
     ) -> Result<(), StorageError>;
 
     /// Notes the digest of a frame that a device put, in the place of the one that left

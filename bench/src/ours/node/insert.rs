@@ -46,7 +46,7 @@ impl InsertLoop {
                     .ok_or(StorageError::Format("a mailbox has no positions left"))?;
                 state.frames += 1;
                 state.bytes += frame.len() as u64;
-                transaction.add_delivery(state.row, state.last, number, &[])?;
+                transaction.add_delivery(state.row, state.last, number)?;
                 (changed[*sender], changed[target]) = (true, true);
                 let share = shares.entry((target, *sender)).or_default();
                 *share = (share.0 + 1, share.1 + frame.len().cast_signed() as i64);

@@ -127,7 +127,7 @@ async fn one_at_a_time(engine: &mut Engine, link: &Link) -> Result<u64, Failure>
     loop {
         let payload = exchange.next().await?;
         let position = match subscription.answer(&payload)? {
-            Arrival::Frame { position, id, frame, .. } => {
+            Arrival::Frame { position, id, frame } => {
                 let read = Payload::read(frame.payload()).ok_or("a frame has another form")?;
                 let envelope = Envelope::from_group(id.as_bytes(), read.group, read.body);
                 received += decrypt(engine, &[envelope])? as u64;

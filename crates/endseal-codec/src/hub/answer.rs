@@ -110,7 +110,7 @@ open_enum! {
         FRAME = 7 "CODE_FRAME",
         /// The sequence is below the window.
         OLD = 8 "CODE_OLD",
-        /// Targets or slots do not have the form that they must have.
+        /// Targets do not have the form that they must have.
         TARGETS = 9 "CODE_TARGETS",
         /// A mailbox among the targets does not exist.
         MAILBOX = 10 "CODE_MAILBOX",
@@ -140,10 +140,8 @@ message! {
     pub struct Deliver, DeliverView {
         /// Position of the frame in the mailbox; the node acknowledges it.
         1 position: Implicit<Uint64>,
-        /// Slot of the receiver; empty if the frame has none.
-        2 slot: Implicit<Bytes<0, UNBOUNDED>>,
         /// The stored frame, as its sender sent it.
-        3 frame: Required<Bytes<64, UNBOUNDED>>,
+        2 frame: Required<Bytes<64, UNBOUNDED>>,
     }
 }
 

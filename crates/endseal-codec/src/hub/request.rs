@@ -71,12 +71,10 @@ message! {
         /// Peer ids of up to 1,024 mailboxes, one after the other; empty for all members of a
         /// conversation.
         1 targets: Implicit<Bytes<0, 32_768>>,
-        /// One slot for each target, or empty.
-        2 slots: Implicit<Bytes<0, UNBOUNDED>>,
         /// The stored frame, encoded and vouched.
-        3 frame: Required<Bytes<64, UNBOUNDED>>,
+        2 frame: Required<Bytes<64, UNBOUNDED>>,
         /// The conversation to which the frame belongs.
-        4 conversation: Optional<Nested<Conversation>>,
+        3 conversation: Optional<Nested<Conversation>>,
     }
 }
 

@@ -165,10 +165,9 @@ impl Exchange {
         }
         self.last = Some(sequence);
         let action = match &put.conversation {
-            None => Targets::read(put.targets, put.slots)
+            None => Targets::read(put.targets)
                 .map(|targets| Action::Put(sequence, targets, put.frame))
                 .map_err(|_| Code::TARGETS),
-            Some(_) if !put.slots.is_empty() => Err(Code::TARGETS),
             Some(conversation) => {
                 GroupPut::read(sequence, put.targets, put.frame, conversation, peer)
                     .map(Action::PutGroup)

@@ -54,7 +54,7 @@ impl<'a> GroupPut<'a> {
     ) -> Result<Self, Code> {
         let targets = match targets {
             [] => None,
-            ids => Some(Targets::read(ids, &[]).map_err(|_| Code::TARGETS)?),
+            ids => Some(Targets::read(ids).map_err(|_| Code::TARGETS)?),
         };
         let commit = match &conversation.commit {
             None => None,
@@ -81,15 +81,14 @@ impl<'a> GroupPut<'a> {
 impl<'a> GroupCommit<'a> {
     /// Returns true if a commit of the peer can replace these members.
     fn replaces(&self, targets: &Targets<'_>, peer: &PeerId) -> bool {
-        let members: alloc::vec::Vec<PeerId> = self.members.iter().map(|(id, _)| id).collect();
-        let mut targets = targets.iter().map(|(id, _)| id);
+        let members: alloc::vec::Vec<PeerId> = self.members.iter().collect();
         self.welcome.is_some()
-            && targets.all(|id| id != *peer && members.binary_search(&id).is_ok())
+            && targets.iter().all(|id| id != *peer && members.binary_search(&id).is_ok())
     }
 
     fn read(sequence: u64, commit: &CommitView<'a>, peer: &PeerId) -> Result<Self, Code> {
-        let members = Targets::read(commit.members, &[]).map_err(|_| Code::TARGETS)?;
-        if !members.iter().map(|(id, _)| id).is_sorted_by(|a, b| a < b) {
+        let members = Targets::read(commit.members).map_err(|_| Code::TARGETS)?;
+        if !members.iter().is_sorted_by(|a, b| a < b) {
             return Err(Code::TARGETS);
         }
         let welcome = match commit.welcome {

@@ -42,8 +42,8 @@ impl Subscription {
         self.credit.is_open()
     }
 
-    /// Notes that a frame is sent, `bytes` long with its slot. Returns false, and notes nothing, if
-    /// there is no credit or if the position is not behind the last one.
+    /// Notes that a frame of `bytes` bytes is sent. Returns false, and notes nothing, if there is
+    /// no credit or if the position is not behind the last one.
     pub const fn deliver(&mut self, position: u64, bytes: u64) -> bool {
         if position <= self.position || !self.credit.take(bytes) {
             return false;

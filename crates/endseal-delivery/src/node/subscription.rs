@@ -25,8 +25,6 @@ pub enum Arrival<'a> {
     Frame {
         /// Position, to be acknowledged when the content is durable.
         position: u64,
-        /// Slot of this node; empty if the frame has none.
-        slot: &'a [u8],
         /// The frame, as its sender signed it.
         frame: StoredFrame<'a>,
         /// Id of the message in the frame, by which duplicates are recognised.
@@ -80,7 +78,7 @@ impl Subscription {
                 if deliver.position <= self.position {
                     return Err(HubFault::Position);
                 }
-                if !self.credit.take((deliver.frame.len() + deliver.slot.len()) as u64) {
+                if !self.credit.take(deliver.frame.len() as u64) {
                     return Err(HubFault::Credit);
                 }
                 self.position = deliver.position;
@@ -89,7 +87,7 @@ impl Subscription {
                 };
                 let sender = PeerId::from_bytes(&frame.stamp().sender);
                 let id = MessageId::of(&sender, frame.stamp().sequence);
-                Arrival::Frame { position: deliver.position, slot: deliver.slot, frame, id }
+                Arrival::Frame { position: deliver.position, frame, id }
             }
             AnswerView::CaughtUp(_) => Arrival::CaughtUp,
             AnswerView::Gap(gap) => {

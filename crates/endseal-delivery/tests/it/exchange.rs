@@ -22,7 +22,7 @@ fn first(kind: Kind) -> Vec<u8> {
             certificate: [2; 237].into(),
             person: [3].into(),
         })),
-        Kind::Put => put(&[peer(2)], &[], &frame(peer(1), 1, b"text")),
+        Kind::Put => put(&[peer(2)], &frame(peer(1), 1, b"text")),
         Kind::Subscribe => request(Request::Subscribe(Subscribe { after: 5, frames: 1, bytes: 1 })),
         Kind::Find => request(Request::Find(Find { by: By::Identity([4; 32]) })),
         Kind::Publish => request(Request::Publish(Publish::default())),
@@ -126,33 +126,33 @@ fn an_exchange_goes_on_as_it_began() {
 fn frames_are_vouched_for_in_order_and_answered() {
     let mut exchange = Exchange::new();
     let mut put_of = |from: PeerId, sequence: u64| {
-        let payload = put(&[peer(2)], &[], &frame(from, sequence, b"text"));
+        let payload = put(&[peer(2)], &frame(from, sequence, b"text"));
         refusal(exchange.request(&payload, &peer(1), RegistrationState::Registered))
     };
     assert_eq!((put_of(peer(1), 3), put_of(peer(1), 9)), (None, None));
     assert_eq!(put_of(peer(1), 8), Some(Code::REQUEST));
     let mut exchange = Exchange::new();
-    let payload = put(&[peer(2)], &[], &frame(peer(3), 1, b"text"));
+    let payload = put(&[peer(2)], &frame(peer(3), 1, b"text"));
     let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
     assert_eq!(refusal(action), Some(Code::FRAME), "another's peer id");
 
     let mut exchange = Exchange::new();
     for sequence in 0..MAX_UNANSWERED as u64 {
-        let payload = put(&[peer(2)], &[], &frame(peer(1), sequence, b"t"));
+        let payload = put(&[peer(2)], &frame(peer(1), sequence, b"t"));
         let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
         assert!(matches!(action, Action::Put(it, ..) if it == sequence));
     }
     exchange.answered();
     for expected in [None, Some(Code::REQUEST)] {
         let sequence = 2_000 + u64::from(expected.is_some());
-        let payload = put(&[peer(2)], &[], &frame(peer(1), sequence, b"t"));
+        let payload = put(&[peer(2)], &frame(peer(1), sequence, b"t"));
         let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
         assert_eq!(refusal(action), expected);
     }
 }
 
 #[test]
-fn targets_are_each_once_with_a_slot_or_without() {
+fn targets_are_each_once() {
     let ids = |count: u16| -> Vec<u8> {
         let id = |number: u16| {
             let mut id = [0; 32];
@@ -161,32 +161,27 @@ fn targets_are_each_once_with_a_slot_or_without() {
         };
         (0..count).flat_map(id).collect()
     };
-    let read = |targets: &[u8], slots: &[u8]| Targets::read(targets, slots).map(|it| it.count());
+    let read = |targets: &[u8]| Targets::read(targets).map(|it| it.count());
     let most = u16::try_from(MAX_TARGETS).unwrap();
-    assert_eq!(read(&ids(1), &[]), Ok(1));
-    assert_eq!(read(&ids(most), &vec![0; 36 * MAX_TARGETS]), Ok(MAX_TARGETS));
-    assert_eq!(read(&ids(2), &[0; 2 * 1_124]), Ok(2));
-    assert_eq!(read(&[], &[]), Err(TargetsError::Count));
-    assert_eq!(read(&ids(most + 1), &[]), Err(TargetsError::Count));
-    assert_eq!(read(&ids(1)[1..], &[]), Err(TargetsError::Length));
-    assert_eq!(read(&[ids(2), ids(1)].concat(), &[]), Err(TargetsError::Twice));
-    for slots in [1, 35, 36, 71, 73, 3 * 36, 2 * 1_125] {
-        assert_eq!(read(&ids(2), &vec![0; slots]), Err(TargetsError::Slots), "{slots}");
-    }
-    let slots: Vec<u8> = [[1; 36], [2; 36]].concat();
+    assert_eq!(read(&ids(1)), Ok(1));
+    assert_eq!(read(&ids(most)), Ok(MAX_TARGETS));
+    assert_eq!(read(&[]), Err(TargetsError::Count));
+    assert_eq!(read(&ids(most + 1)), Err(TargetsError::Count));
+    assert_eq!(read(&ids(1)[1..]), Err(TargetsError::Length));
+    assert_eq!(read(&[ids(2), ids(1)].concat()), Err(TargetsError::Twice));
     let (ids, mut exchange) = ([peer(7), peer(8)], Exchange::new());
-    let payload = put(&ids, &slots, &frame(peer(1), 1, b"text"));
+    let payload = put(&ids, &frame(peer(1), 1, b"text"));
     let Action::Put(1, targets, _) =
         exchange.request(&payload, &peer(1), RegistrationState::Registered)
     else {
         panic!()
     };
-    assert!(targets.iter().eq([(peer(7), &slots[..36]), (peer(8), &slots[36..])]));
+    assert!(targets.iter().eq([peer(7), peer(8)]));
     // One frame is refused, and the next one is accepted.
-    let payload = put(&[peer(7), peer(7)], &[], &frame(peer(1), 2, b"text"));
+    let payload = put(&[peer(7), peer(7)], &frame(peer(1), 2, b"text"));
     let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
     assert!(matches!(action, Action::RefuseFrame(2, Code::TARGETS)));
-    let payload = put(&[peer(7)], &[], &frame(peer(1), 3, b"text"));
+    let payload = put(&[peer(7)], &frame(peer(1), 3, b"text"));
     let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
     assert!(matches!(action, Action::Put(3, ..)));
 }
@@ -253,7 +248,7 @@ fn a_node_believes_answers_to_its_own_frames_alone() {
 #[test]
 fn a_node_takes_what_it_asked_for_in_order() {
     let deliver = |position, frame: &[u8]| {
-        let deliver = Deliver { position, frame: frame.into(), slot: [9; 36].into() };
+        let deliver = Deliver { position, frame: frame.into() };
         answer(Answer::Deliver(deliver))
     };
     let bytes = frame(peer(3), 8, b"text");
@@ -263,12 +258,11 @@ fn a_node_takes_what_it_asked_for_in_order() {
         assert_eq!(subscription.answer(&payload).err(), Some(HubFault::Position));
     }
     let payload = deliver(12, &bytes);
-    let Arrival::Frame { position: 12, slot, frame: stored, .. } =
-        subscription.answer(&payload).unwrap()
+    let Arrival::Frame { position: 12, frame: stored, .. } = subscription.answer(&payload).unwrap()
     else {
         panic!()
     };
-    assert_eq!((slot, stored.stamp().sender), (&[9; 36][..], [3; 32]));
+    assert_eq!(stored.stamp().sender, [3; 32]);
     // The credit of bytes is used up.
     assert_eq!(subscription.answer(&deliver(13, &bytes)).err(), Some(HubFault::Credit));
     subscription.give(Credit { frames: 0, bytes: 1 });
@@ -287,7 +281,6 @@ fn a_node_takes_what_it_asked_for_in_order() {
     let payload = answer(Answer::Gap(gap));
     assert!(matches!(subscription.answer(&payload), Ok(Arrival::Gap(_))));
     assert!(subscription.answer(&deliver(4, &bytes)).is_ok());
-    let put =
-        Put { targets: [1; 32].into(), slots: [].into(), frame: bytes.into(), conversation: None };
+    let put = Put { targets: [1; 32].into(), frame: bytes.into(), conversation: None };
     assert_eq!(subscription.answer(&request(Request::Put(put))).err(), Some(HubFault::Answer));
 }

@@ -37,13 +37,8 @@ pub(crate) fn frame(sender: PeerId, sequence: u64, text: &[u8]) -> Vec<u8> {
     StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap()
 }
 
-pub(crate) fn put(targets: &[PeerId], slots: &[u8], frame: &[u8]) -> Vec<u8> {
+pub(crate) fn put(targets: &[PeerId], frame: &[u8]) -> Vec<u8> {
     let targets: Vec<u8> = targets.iter().flat_map(|it| *it.as_bytes()).collect();
-    let put = Put {
-        targets: targets.into(),
-        slots: slots.into(),
-        frame: frame.into(),
-        conversation: None,
-    };
+    let put = Put { targets: targets.into(), frame: frame.into(), conversation: None };
     request(Request::Put(put))
 }

@@ -155,7 +155,7 @@ impl World {
         let Some((sequence, (targets, bytes))) = next else { return };
         if connection.puts.send(*sequence) {
             connection.sent = *sequence;
-            connection.to_hub[PUT].push_back(put(targets, &[], bytes));
+            connection.to_hub[PUT].push_back(put(targets, bytes));
         }
     }
 
@@ -166,7 +166,7 @@ impl World {
         let id = peer(u8::try_from(node).unwrap());
         match connection.exchanges[stream].request(&payload, &id, RegistrationState::Registered) {
             Action::Put(sequence, targets, bytes) => {
-                let targets = targets.iter().map(|(target, _)| target).collect();
+                let targets = targets.iter().collect();
                 self.waiting.push((id, connection.number, sequence, targets, bytes.to_vec()));
             }
             Action::Subscribe(after, credit) => {
@@ -219,11 +219,7 @@ impl World {
         let next = self.hub.mailboxes[&id].range(mailbox.position() + 1..).next();
         let said = match next {
             Some((position, bytes)) if mailbox.deliver(*position, bytes.len() as u64) => {
-                let deliver = Deliver {
-                    position: *position,
-                    frame: bytes.as_slice().into(),
-                    ..Deliver::default()
-                };
+                let deliver = Deliver { position: *position, frame: bytes.as_slice().into() };
                 Answer::Deliver(deliver)
             }
             None if mailbox.caught_up() => {
@@ -249,7 +245,7 @@ impl World {
             return;
         }
         match connection.subscription.answer(&payload).unwrap() {
-            Arrival::Frame { position, frame, id, .. } => {
+            Arrival::Frame { position, frame, id } => {
                 let sender = PeerId::from_bytes(&frame.stamp().sender);
                 connection.arrived.push((position, sender, frame.stamp().sequence, id));
             }

@@ -43,8 +43,7 @@ fn read(vector: &Value) -> Found {
             Ok(vec![("member", json!(name(&answer.answer)))])
         }
         "targets" => {
-            let (targets, slots) = (hex(&vector["targets"]), hex(&vector["slots"]));
-            Targets::read(&targets, &slots).map_err(|_| "targets")?;
+            Targets::read(&hex(&vector["targets"])).map_err(|_| "targets")?;
             Ok(Vec::new())
         }
         "members" => {

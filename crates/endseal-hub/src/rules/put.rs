@@ -74,8 +74,7 @@ impl Rules<'_> {
             Ok(recipients) => recipients,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let slot_len = put.slots.len().checked_div(put.targets.len()).unwrap_or_default();
-        let of_frame = (put.frame.len() + slot_len) as u64;
+        let of_frame = put.frame.len() as u64;
         let of_welcome = welcome.as_ref().map_or(0, |(frame, _)| frame.len() as u64);
         let joining = welcome.as_ref().map_or(&[][..], |(_, new)| new);
         let full = |it: &&PeerId, added| self.is_full(&identity, it, added);
@@ -87,7 +86,7 @@ impl Rules<'_> {
         }
         // The log and the database each need this.
         let frames = 1 + u64::from(welcome.is_some());
-        let bytes = (put.frame.len() + put.slots.len()) as u64 + of_welcome;
+        let bytes = of_frame + of_welcome;
         let deliveries = targets.len() + joining.len();
         let taken = 2 * (frames * FRAME_OVERHEAD + bytes + DELIVERY_OVERHEAD * deliveries as u64);
         // As in a mailbox, a person may keep as much waiting as is left for all others, unless it
@@ -109,10 +108,10 @@ impl Rules<'_> {
         sender.state.dropped += missed;
         self.context.room = room;
         self.transaction.note_put(row, put.sequence, &digest)?;
-        self.deliver(row, identity, &put.frame, &targets, &put.slots)?;
+        self.deliver(row, identity, &put.frame, &targets)?;
         if let Some((frame, new)) = &welcome {
             self.transaction.note_put(row, put.sequence + 1, &short_digest(frame))?;
-            self.deliver(row, identity, frame, new, &[])?;
+            self.deliver(row, identity, frame, new)?;
         }
         if let Some((id, after)) = after {
             self.adopt_group(id, after);
@@ -131,19 +130,16 @@ impl Rules<'_> {
         identity: [u8; 32],
         frame: &[u8],
         targets: &[PeerId],
-        slots: &[u8],
     ) -> Result<(), StorageError> {
         self.stored.frames += 1;
-        self.stored.bytes += (frame.len() + slots.len()) as u64;
+        let added = frame.len() as u64;
+        self.stored.bytes += added;
         if targets.is_empty() {
             return Ok(());
         }
-        let slot_len = slots.len() / targets.len();
-        let added = (frame.len() + slot_len) as u64;
         let message = self.transaction.add_message(sender, targets.len(), frame)?;
-        for (number, target) in targets.iter().enumerate() {
+        for target in targets {
             let now = self.context.now;
-            let slot = slots.get(number * slot_len..(number + 1) * slot_len);
             let Some(device) = self.change(target)? else { continue };
             let state = &mut device.state;
             let position = position_after(state.last, now)
@@ -154,7 +150,7 @@ impl Rules<'_> {
             let share = device.shares.entry(identity).or_default();
             (share.frames, share.bytes) = (share.frames + 1, share.bytes + added);
             self.count(row, identity, 1, added.cast_signed());
-            self.transaction.add_delivery(row, position, message, slot.unwrap_or_default())?;
+            self.transaction.add_delivery(row, position, message)?;
         }
         Ok(())
     }

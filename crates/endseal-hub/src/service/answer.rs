@@ -29,7 +29,7 @@ impl Answers {
     /// Queues an answer, to be sent together with those that follow.
     pub(super) async fn feed(&mut self, answer: Answer) -> Result<(), SendError> {
         let delivered = match &answer {
-            Answer::Deliver(deliver) => Some(deliver.frame.len() + deliver.slot.len()),
+            Answer::Deliver(deliver) => Some(deliver.frame.len()),
             _ => None,
         };
         if let Answer::Refused(refused) = &answer {

@@ -21,13 +21,7 @@ const COST_UNIT: usize = 64 << 10;
 
 /// The action for a frame, without a borrow of the payload.
 pub(super) enum Started {
-    Put {
-        sequence: u64,
-        targets: Vec<PeerId>,
-        slots: Bytes,
-        frame: Bytes,
-        group: Option<GroupFrame>,
-    },
+    Put { sequence: u64, targets: Vec<PeerId>, frame: Bytes, group: Option<GroupFrame> },
     RefuseFrame(u64, Code),
     Refuse(Code),
 }
@@ -35,18 +29,14 @@ pub(super) enum Started {
 /// Converts an action. `payload` is the payload of its request.
 pub(super) fn begin(action: Action<'_>, payload: &Bytes) -> Started {
     match action {
-        Action::Put(sequence, targets, frame) => {
-            let slots = targets.iter().map(|(_, slot)| slot).collect::<Vec<_>>().concat();
-            Started::Put {
-                sequence,
-                targets: targets.iter().map(|(target, _)| target).collect(),
-                slots: slots.into(),
-                frame: payload.slice_ref(frame),
-                group: None,
-            }
-        }
+        Action::Put(sequence, targets, frame) => Started::Put {
+            sequence,
+            targets: targets.iter().collect(),
+            frame: payload.slice_ref(frame),
+            group: None,
+        },
         Action::PutGroup(put) => {
-            let peers = |targets: Targets<'_>| targets.iter().map(|(target, _)| target).collect();
+            let peers = |targets: Targets<'_>| targets.iter().collect();
             let commit = put.commit.map(|commit| GroupChange {
                 members: peers(commit.members),
                 welcome: commit.welcome.map(|frame| payload.slice_ref(frame)),
@@ -54,7 +44,6 @@ pub(super) fn begin(action: Action<'_>, payload: &Bytes) -> Started {
             Started::Put {
                 sequence: put.sequence,
                 targets: put.targets.map(peers).unwrap_or_default(),
-                slots: Bytes::new(),
                 frame: payload.slice_ref(put.frame),
                 group: Some(GroupFrame {
                     id: *put.group,
@@ -89,7 +78,7 @@ pub(super) async fn serve(
     loop {
         if let Some(started) = next.take() {
             match started {
-                Started::Put { sequence, targets, slots, frame, group } => {
+                Started::Put { sequence, targets, frame, group } => {
                     let received = Instant::now();
                     let commit = group.as_ref().and_then(|it| it.commit.as_ref());
                     let members = commit.map_or(0, |it| it.members.len());
@@ -107,8 +96,8 @@ pub(super) async fn serve(
                         drop(answer.send((sequence, Err(refused))));
                         continue;
                     }
-                    // The request is kept whole, beside copies of its targets and slots.
-                    let copied = slots.len() + (targets.len() + members) * size_of::<PeerId>();
+                    // The request is kept whole, beside copies of its targets and members.
+                    let copied = (targets.len() + members) * size_of::<PeerId>();
                     let kib = (2 * copied + frame.len() + welcome) / 1_024 + 1;
                     let kib = u32::try_from(kib).unwrap_or(u32::MAX);
                     let memory = Arc::clone(&service.memory);
@@ -118,7 +107,6 @@ pub(super) async fn serve(
                         sender: peer,
                         sequence,
                         targets,
-                        slots,
                         frame,
                         group,
                         cost,

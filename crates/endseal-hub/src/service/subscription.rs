@@ -189,7 +189,7 @@ async fn advance(
             }
             break;
         }
-        let length: usize = page.iter().map(|it| it.frame.len() + it.slot.len()).sum();
+        let length: usize = page.iter().map(|it| it.frame.len()).sum();
         drop(permit.split(most.saturating_sub(kib(length as u64)) as usize));
         tokio::select! {
             biased;
@@ -211,15 +211,11 @@ async fn send(
     answers: &mut Answers,
 ) -> Result<(), SendError> {
     for delivery in page {
-        let bytes = delivery.frame.len() + delivery.slot.len();
-        if !subscription.deliver(delivery.position, bytes as u64) {
+        let Delivery { position, frame } = delivery;
+        if !subscription.deliver(position, frame.len() as u64) {
             break;
         }
-        let deliver = Deliver {
-            position: delivery.position,
-            slot: delivery.slot.into(),
-            frame: delivery.frame.into(),
-        };
+        let deliver = Deliver { position, frame: frame.into() };
         answers.feed(Answer::Deliver(deliver)).await?;
     }
     answers.flush().await

@@ -92,7 +92,7 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "delivery",
-        columns: &[("device", Number), ("position", Number), ("message", Number), ("slot", Bytes)],
+        columns: &[("device", Number), ("position", Number), ("message", Number)],
     },
     Table {
         name: "conversation",

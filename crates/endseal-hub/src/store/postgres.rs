@@ -28,7 +28,7 @@ use super::{
 };
 
 /// Version of `schema.sql`, in the table `meta`: raised with each change, as no other one is read.
-const VERSION: [u8; 4] = 4_u32.to_be_bytes();
+const VERSION: [u8; 4] = 5_u32.to_be_bytes();
 /// Key of the lock under which tables are made.
 const SCHEMA_LOCK: i64 = 0x6568_7562;
 /// Times that a transaction is started while connections break.

@@ -34,7 +34,7 @@ pub struct DeviceState {
     pub gap: (u64, u64),
     /// The number of frames in the mailbox.
     pub frames: u64,
-    /// The bytes of frames and slots in the mailbox.
+    /// The bytes of frames in the mailbox.
     pub bytes: u64,
     /// Highest position that the device acknowledged and for which frames were deleted.
     pub acknowledged: u64,
@@ -82,8 +82,6 @@ pub struct GroupTotals {
 pub struct Delivery {
     /// The position of the frame.
     pub position: u64,
-    /// The slot of the receiver, or empty.
-    pub slot: Vec<u8>,
     /// The stored frame.
     pub frame: Vec<u8>,
 }
@@ -134,7 +132,7 @@ pub struct DeletedShare {
     pub identity: [u8; 32],
     /// The number of frames.
     pub frames: u64,
-    /// The bytes of frames and slots.
+    /// The bytes of these frames.
     pub bytes: u64,
 }
 
@@ -183,7 +181,7 @@ pub struct StoreState {
     pub oldest: Option<u64>,
     /// The number of frames in all mailboxes.
     pub frames: u64,
-    /// The bytes of those frames and their slots.
+    /// The bytes of those frames.
     pub waiting: u64,
     /// The length of the database in bytes.
     pub bytes: u64,

@@ -20,7 +20,7 @@ CREATE TABLE put (device INTEGER NOT NULL, slot INTEGER NOT NULL, digest BLOB NO
 CREATE TABLE message (id INTEGER PRIMARY KEY, sender INTEGER NOT NULL, mailboxes INTEGER NOT NULL,
     frame BLOB NOT NULL);
 CREATE TABLE delivery (device INTEGER NOT NULL, position INTEGER NOT NULL, message INTEGER NOT NULL,
-    slot BLOB NOT NULL, PRIMARY KEY (device, position)) WITHOUT ROWID;
+    PRIMARY KEY (device, position)) WITHOUT ROWID;
 -- Groups of conversations: their epoch, and the devices that are members in it. `members` is the
 -- number of these. The index has it, so that a sum over a person's groups reads the index alone.
 CREATE TABLE conversation (id INTEGER PRIMARY KEY, group_id BLOB NOT NULL UNIQUE,

@@ -24,7 +24,7 @@ use super::{
 /// The application id of the file: "ehub" in ASCII.
 const APPLICATION: i32 = 0x6568_7562;
 /// Version of `schema.sql`, in `user_version`: raised with each change, as no other one is read.
-const VERSION: i32 = 8;
+const VERSION: i32 = 9;
 /// Longest wait for a lock that another command on the same machine holds on the database.
 const TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -289,7 +289,7 @@ async fn frames_to_nowhere_cost_their_sender() {
                 peer[..8].copy_from_slice(&number.to_le_bytes());
                 targets.push(PeerId::from_bytes(&peer));
             }
-            exchange.send(put_to(&targets, &[], &mallory.frame(sequence, b"text"))).await;
+            exchange.send(put_to(&targets, &mallory.frame(sequence, b"text"))).await;
         }
         for _ in 0..FRAMES {
             match exchange.receive().await {

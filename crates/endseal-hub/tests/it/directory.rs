@@ -37,12 +37,9 @@ fn request(kind: Kind) -> Request {
             certificate: [2; 237].into(),
             person: [3].into(),
         }),
-        Kind::Put => Request::Put(Put {
-            targets: [1; 32].into(),
-            slots: [].into(),
-            frame: [0; 64].into(),
-            conversation: None,
-        }),
+        Kind::Put => {
+            Request::Put(Put { targets: [1; 32].into(), frame: [0; 64].into(), conversation: None })
+        }
         Kind::Subscribe => Request::Subscribe(Subscribe { after: 0, frames: 1, bytes: 1 }),
         Kind::Find => Request::Find(Find { by: By::Identity([4; 32]) }),
         Kind::Publish => Request::Publish(Publish::default()),

@@ -117,7 +117,7 @@ async fn a_frame_for_1_024_mailboxes_can_be_stored() {
     });
     world.start();
     alice.reconnect(&world).await;
-    let request = put_to(&peers[..1_024], &[], &alice.frame(1, b"text"));
+    let request = put_to(&peers[..1_024], &alice.frame(1, b"text"));
     let answer = put_one(&alice, request).await;
     assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
 }

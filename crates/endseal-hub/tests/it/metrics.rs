@@ -42,7 +42,7 @@ async fn counters_follow_what_happens() {
         }
     }
     let nowhere = [PeerId::from_bytes(&[9; 32])];
-    put_one(&alice, put_to(&nowhere, &[], &alice.frame(4, b"text"))).await;
+    put_one(&alice, put_to(&nowhere, &alice.frame(4, b"text"))).await;
     sleep(Duration::from_millis(1_100)).await;
     let values_before = values(&world).await;
     for (name, expected) in [

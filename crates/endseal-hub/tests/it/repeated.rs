@@ -165,7 +165,7 @@ async fn a_repeated_transaction_names_mailboxes() {
     repeating(&mut world).await;
     alice.reconnect(&world).await;
     let absent = PeerId::from_bytes(&[9; 32]);
-    let request = put_to(&[bob.peer, absent], &[], &alice.frame(1, b"text"));
+    let request = put_to(&[bob.peer, absent], &alice.frame(1, b"text"));
     let Answer::Refused(Refused { code, mailboxes, .. }) = put_one(&alice, request).await else {
         panic!()
     };

@@ -22,10 +22,10 @@ fn a_database_of_another_version_is_refused() {
     drop(SqliteStore::open(&path).unwrap());
     let database = Connection::open(&path).unwrap();
     let version: i32 = database.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 8);
+    assert_eq!(version, 9);
     for (change, cause) in [
-        ("PRAGMA user_version = 7", "it has another version"),
-        ("PRAGMA user_version = 9", "it has another version"),
+        ("PRAGMA user_version = 8", "it has another version"),
+        ("PRAGMA user_version = 10", "it has another version"),
         ("PRAGMA application_id = 7", "it is another database"),
     ] {
         database.execute_batch(change).unwrap();

@@ -258,17 +258,12 @@ pub(crate) fn frame(sender: PeerId, sequence: u64, text: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn put(targets: &[&Node], frame: &[u8]) -> Request {
-    put_to(&targets.iter().map(|it| it.peer).collect::<Vec<_>>(), &[], frame)
+    put_to(&targets.iter().map(|it| it.peer).collect::<Vec<_>>(), frame)
 }
 
-pub(crate) fn put_to(targets: &[PeerId], slots: &[u8], frame: &[u8]) -> Request {
+pub(crate) fn put_to(targets: &[PeerId], frame: &[u8]) -> Request {
     let targets: Vec<u8> = targets.iter().flat_map(|it| *it.as_bytes()).collect();
-    Request::Put(Put {
-        targets: targets.into(),
-        slots: slots.into(),
-        frame: frame.into(),
-        conversation: None,
-    })
+    Request::Put(Put { targets: targets.into(), frame: frame.into(), conversation: None })
 }
 
 /// The node's side of an exchange with the hub.

@@ -169,7 +169,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         report: &mut SyncReport,
     ) -> Result<Step, SyncError> {
         match self.subscription.answer(payload)? {
-            Arrival::Frame { position, frame, id, .. } => {
+            Arrival::Frame { position, frame, id } => {
                 self.backlog.add(position, id, &frame, payload);
             }
             Arrival::Damaged { position } => self.backlog.add_damaged(position, payload),

@@ -242,7 +242,6 @@ fn request(
             members: *commit.before.as_bytes(),
             commit: Some(Commit { members: concat(&commit.after).into(), welcome: welcome.into() }),
         }),
-        ..Put::default()
     };
     Ok(Some((commit, Request::Put(put))))
 }

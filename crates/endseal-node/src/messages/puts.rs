@@ -306,7 +306,7 @@ impl<'f> Round<'f> {
         let frame = StoredFrame::vouched(&sealed, stamp, stored_limits());
         let frame = frame.map_err(|_| HubError::TooLong)?.into();
         let targets = target.peers().into();
-        Ok(Some(Request::Put(Put { targets, frame, conversation, ..Put::default() })))
+        Ok(Some(Request::Put(Put { targets, frame, conversation })))
     }
 
     fn refused(

@@ -89,7 +89,7 @@ pub(super) fn import(
 
 /// Columns that SQLite does not have, and the next numbers.
 const FINISH: &str = "
-    UPDATE delivery SET size = octet_length(slot) + octet_length(frame) FROM message
+    UPDATE delivery SET size = octet_length(frame) FROM message
         WHERE message.id = delivery.message;
     SELECT setval('device_id', coalesce(max(id), 0) + 1, false) FROM device;
     SELECT setval('message_id', coalesce(max(id), 0) + 1, false) FROM message;

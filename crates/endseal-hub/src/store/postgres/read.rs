@@ -66,17 +66,15 @@ impl HubReader for PostgresReader {
     ) -> Result<Vec<Delivery>, StorageError> {
         let (after, frames, length) = (signed(after), signed(frames), signed(length));
         self.run(async |link| {
-            let sql = "SELECT position, slot, frame FROM (
-                SELECT position, slot, message, sum(size) OVER (ORDER BY position) - size AS before
-                    FROM (SELECT position, slot, message, size FROM delivery
+            let sql = "SELECT position, frame FROM (
+                SELECT position, message, sum(size) OVER (ORDER BY position) - size AS before
+                    FROM (SELECT position, message, size FROM delivery
                         WHERE device = $1 AND position > $2 ORDER BY position LIMIT $3) AS page
                 ) AS sized JOIN message ON message.id = sized.message
                 WHERE before < $4::bigint ORDER BY position";
             let rows = link.query(sql, &[&device.0, &after, &frames, &length]).await?;
-            let delivery = |row| {
-                let (slot, frame) = (column(row, 1)?, column(row, 2)?);
-                Ok(Delivery { position: unsigned(row, 0)?, slot, frame })
-            };
+            let delivery =
+                |row| Ok(Delivery { position: unsigned(row, 0)?, frame: column(row, 1)? });
             rows.iter().map(delivery).collect()
         })
     }

@@ -24,7 +24,7 @@ CREATE TABLE message (id bigint PRIMARY KEY, sender bigint NOT NULL, targets big
 -- Frames are encrypted: to compress them costs time and gains nothing.
 ALTER TABLE message ALTER frame SET STORAGE EXTERNAL;
 CREATE TABLE delivery (device bigint NOT NULL, position bigint NOT NULL, message bigint NOT NULL,
-    slot bytea NOT NULL, size bigint NOT NULL, PRIMARY KEY (device, position));
+    size bigint NOT NULL, PRIMARY KEY (device, position));
 -- Groups of conversations: their epoch, and the devices that are members in it. `members` is the
 -- number of these. The index has it, so that a sum over a person's groups reads the index alone.
 CREATE SEQUENCE conversation_id;

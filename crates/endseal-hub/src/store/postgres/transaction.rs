@@ -254,14 +254,12 @@ impl HubTransaction for PostgresTransaction<'_> {
         device: DeviceRow,
         position: u64,
         message: i64,
-        slot: &[u8],
     ) -> Result<(), StorageError> {
         // The message was added just before.
         let frame = self.unwritten.frames.last().map_or(0, Vec::len);
-        let size = signed((frame + slot.len()) as u64);
+        let size = signed(frame as u64);
         let position = signed(position);
         self.unwritten.deliveries.push(NewDelivery { device: device.0, position, message, size });
-        self.unwritten.slots.push(slot.to_vec());
         Ok(())
     }
 

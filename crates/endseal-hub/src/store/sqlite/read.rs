@@ -17,7 +17,7 @@ impl HubReader for SqliteReader {
         bytes: u64,
     ) -> Result<Vec<Delivery>, StorageError> {
         let mut statement = self.0.prepare_cached(
-            "SELECT position, slot, frame FROM delivery JOIN message ON message.id = message
+            "SELECT position, frame FROM delivery JOIN message ON message.id = message
                 WHERE device = ? AND position > ? ORDER BY position LIMIT ?",
         )?;
         let mut rows = statement.query(params![device.0, signed(after), signed(frames)])?;
@@ -25,9 +25,8 @@ impl HubReader for SqliteReader {
         while total < bytes
             && let Some(row) = rows.next()?
         {
-            let delivery =
-                Delivery { position: unsigned(row, 0)?, slot: row.get(1)?, frame: row.get(2)? };
-            total += (delivery.frame.len() + delivery.slot.len()) as u64;
+            let delivery = Delivery { position: unsigned(row, 0)?, frame: row.get(1)? };
+            total += delivery.frame.len() as u64;
             found.push(delivery);
         }
         Ok(found)

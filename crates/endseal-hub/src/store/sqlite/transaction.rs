@@ -198,11 +198,10 @@ impl HubTransaction for SqliteTransaction<'_> {
         device: DeviceRow,
         position: u64,
         message: i64,
-        slot: &[u8],
     ) -> Result<(), StorageError> {
-        let sql = "INSERT INTO delivery (device, position, message, slot) VALUES (?, ?, ?, ?)";
+        let sql = "INSERT INTO delivery (device, position, message) VALUES (?, ?, ?)";
         let mut statement = self.0.prepare_cached(sql)?;
-        statement.execute(params![device.0, signed(position), message, slot])?;
+        statement.execute(params![device.0, signed(position), message])?;
         Ok(())
     }
 
@@ -236,7 +235,7 @@ impl HubTransaction for SqliteTransaction<'_> {
         up_to: u64,
     ) -> Result<Deleted, StorageError> {
         let mut statement = self.0.prepare_cached(
-            "SELECT position, sender, length(slot) + length(frame)
+            "SELECT position, sender, length(frame)
                 FROM delivery JOIN message ON message.id = message
                 WHERE device = ? AND position <= ? ORDER BY position",
         )?;

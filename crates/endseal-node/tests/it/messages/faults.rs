@@ -168,7 +168,7 @@ impl Memory {
                 let sent = frames.filter(|(at, _)| !lies.withheld.contains(at));
                 let deliver = |(_, (frame, position)): (usize, (Vec<u8>, u64))| {
                     let frame = frame.into();
-                    Answer::Deliver(Deliver { position, frame, ..Deliver::default() })
+                    Answer::Deliver(Deliver { position, frame })
                 };
                 let mut answers: Vec<_> = sent.map(deliver).collect();
                 answers.push(Answer::CaughtUp(CaughtUp::default()));

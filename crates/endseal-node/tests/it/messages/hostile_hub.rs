@@ -148,7 +148,7 @@ pub(super) fn junk(from: &Person, sequence: u64) -> Vec<u8> {
 }
 
 pub(super) fn deliver(position: u64, frame: &[u8]) -> Answer {
-    Answer::Deliver(Deliver { position, frame: frame.into(), ..Deliver::default() })
+    Answer::Deliver(Deliver { position, frame: frame.into() })
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,7 +26,7 @@ fn hub(line: Line) -> Liar {
                 let left = (1..).zip(frames).filter(|(position, _)| *position > it.after);
                 let deliver = |(position, frame): (u64, Vec<u8>)| {
                     let frame = frame.into();
-                    Answer::Deliver(Deliver { position, frame, ..Deliver::default() })
+                    Answer::Deliver(Deliver { position, frame })
                 };
                 let mut answers: Vec<_> = left.map(deliver).collect();
                 answers.push(Answer::CaughtUp(CaughtUp::default()));

@@ -8,8 +8,8 @@ use tokio_postgres::types::ToSql;
 use super::Link;
 use crate::store::{DeviceState, ShareChange, StorageError, signed};
 
-/// A delivery of a message whose frame is not written yet either. `size` counts the bytes of frame
-/// and slot.
+/// A delivery of a message whose frame is not written yet either. `size` is the length of the frame
+/// in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct NewDelivery {
     pub(super) device: i64,
@@ -24,7 +24,6 @@ pub(super) struct Unwritten {
     pub(super) messages: Vec<(i64, i64, i64)>,
     pub(super) frames: Vec<Vec<u8>>,
     pub(super) deliveries: Vec<NewDelivery>,
-    pub(super) slots: Vec<Vec<u8>>,
     /// Digests of frames by device and slot.
     pub(super) puts: HashMap<(i64, i64), [u8; 16]>,
     pub(super) devices: Vec<DeviceState>,
@@ -44,13 +43,13 @@ impl Unwritten {
 
 /// Writes rows with one statement for each table. They are sent together.
 pub(super) async fn write(link: &mut Link, rows: Unwritten) -> Result<(), StorageError> {
-    let Unwritten { messages, frames, deliveries, slots, puts, devices, shares } = rows;
+    let Unwritten { messages, frames, deliveries, puts, devices, shares } = rows;
     let messages_sql = "INSERT INTO message (id, sender, targets, mailboxes, frame)
         SELECT id, sender, targets, targets, frame FROM
         unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])
             AS it (id, sender, targets, frame)";
-    let deliveries_sql = "INSERT INTO delivery (device, position, message, slot, size)
-        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[])";
+    let deliveries_sql = "INSERT INTO delivery (device, position, message, size)
+        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])";
     let puts_sql = "INSERT INTO put (device, slot, digest)
         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])
         ON CONFLICT (device, slot) DO UPDATE SET digest = excluded.digest";
@@ -69,8 +68,7 @@ pub(super) async fn write(link: &mut Link, rows: Unwritten) -> Result<(), Storag
         let put_slots: Vec<_> = puts.keys().map(|it| it.1).collect();
         let digests: Vec<_> = puts.values().map(|it| &it[..]).collect();
         let message_row: [&(dyn ToSql + Sync); 4] = [&ids, &senders, &targets, &frames];
-        let delivery_row: [&(dyn ToSql + Sync); 5] =
-            [&targets_of, &positions, &numbers, &slots, &sizes];
+        let delivery_row: [&(dyn ToSql + Sync); 4] = [&targets_of, &positions, &numbers, &sizes];
         let put_row: [&(dyn ToSql + Sync); 3] = [&putters, &put_slots, &digests];
         try_join3(
             link.client.execute(&message, &message_row),
