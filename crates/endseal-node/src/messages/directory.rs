@@ -21,7 +21,7 @@ const AT_ONCE: usize = 128;
 /// Result of a search for a person.
 pub(super) enum Found {
     /// The newest person record, and those of its devices that are registered at the hub.
-    Person(PersonRecord, Vec<Certificate>),
+    Person(Box<PersonRecord>, Vec<Certificate>),
     /// The hub does not know this person.
     Unknown,
     /// The hub's answer was not signed by the person, or is older than the stored record.
@@ -151,7 +151,7 @@ fn take_in(
         }
     }
     engine.transaction(|transaction| note_peers(transaction, &devices))?;
-    Ok(Found::Person(record, devices))
+    Ok(Found::Person(Box::new(record), devices))
 }
 
 fn put_record(

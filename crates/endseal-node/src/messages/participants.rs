@@ -105,7 +105,7 @@ impl Participants {
             match found {
                 Found::Person(record, devices) => {
                     state.note_asked(&identity, devices.clone());
-                    self.records.insert(identity, record);
+                    self.records.insert(identity, *record);
                     self.devices.insert(identity, devices);
                 }
                 other => {
