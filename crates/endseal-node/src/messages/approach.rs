@@ -33,8 +33,10 @@ use super::undelivered::receivers;
 const ATTEMPTS: usize = 4;
 /// Time in milliseconds after which this device renews its keys in a group with its next text.
 const RENEWED: u64 = 24 * 60 * 60 * 1_000;
-/// Greatest number of members of a group in which every text may renew keys.
-const SMALL: usize = 10;
+/// Greatest number of members of a group in which each device renews its keys after that time.
+const SMALL: u64 = 10;
+/// Members of a group to whom a renewal is at most 200 KB long. In a larger one fewer are made.
+const AFFORDABLE: u64 = 150;
 
 /// Hub, engine and files with which texts are sent.
 pub(super) struct Sender<'s, 'e> {
@@ -340,10 +342,7 @@ impl Plan {
         let missing = after.devices().filter(|it| !is_member(it)).collect();
         let members = before.iter().map(|(member, _)| *member);
         let removed = members.filter(|it| !after.has_device(it)).collect();
-        let mut is_old = group.is_some_and(|group| {
-            let age = records::now().saturating_sub(group.renewed);
-            group.renewed == 0 || (age > RENEWED && before.len() <= SMALL)
-        });
+        let mut is_old = group.is_some_and(|group| needs_new_keys(&group, before.len() as u64));
         if is_old {
             // What waits for a full mailbox would have to be sent again in the next epoch.
             Target::each(transaction, &mut |_, target| {
@@ -429,6 +428,17 @@ impl Plan {
             .put(transaction, number)?;
         Ok(number)
     }
+}
+
+/// Returns true if this device must renew its keys in a group of so many members. In a large group
+/// each renewal is long, and goes to all: one is made a day, by a device whose turn it is.
+fn needs_new_keys(group: &HubGroup, members: u64) -> bool {
+    let since = |time: u64| records::now().saturating_sub(time);
+    let (turn, pause) = match members <= SMALL {
+        true => (RENEWED, 0),
+        false => (RENEWED * members, RENEWED * members.div_ceil(AFFORDABLE)),
+    };
+    group.renewed == 0 || (since(group.renewed) > turn && since(group.changed) >= pause)
 }
 
 fn skip(

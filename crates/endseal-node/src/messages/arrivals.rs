@@ -353,6 +353,15 @@ impl<'s> Scan<'s> {
     ) -> Result<(), EngineError> {
         // A device that the change revokes has confirmed before.
         self.take_receipts(transaction)?;
+        if let ConversationId::Group(id) = &received.conversation
+            && let Ok(id) = id.as_slice().try_into()
+        {
+            let mut groups = HubGroups::of(transaction, conversation)?;
+            if let Some(group) = groups.group_mut(id) {
+                group.changed = records::now();
+                groups.put(transaction)?;
+            }
+        }
         let notice = Notice::parse(&received.plaintext);
         let Some(Notice::Changed { is_removed, evidence, .. }) = notice else { return Ok(()) };
         if let Some(evidence) = evidence {

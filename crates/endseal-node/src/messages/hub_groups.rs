@@ -18,8 +18,8 @@ const MAX_GIVEN_UP: usize = 4;
 const RECEIVES: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Length of an encoded group: id (16) || time of giving up (8) || time of the last renewal (8) ||
 /// id of the announced group (16) || 1 if a notice gave it up (1) || 1 if it was late (1) || 1 if
-/// the hub has the notice (1).
-const GROUP_LEN: usize = 51;
+/// the hub has the notice (1) || time of the last commit (8).
+const GROUP_LEN: usize = 59;
 /// Conversations that are read at once.
 const PAGE: usize = 256;
 
@@ -37,6 +37,8 @@ pub(super) struct HubGroup {
     pub(super) has_announced: bool,
     /// True if it was given up because a member said that another group replaces it.
     pub(super) by_notice: bool,
+    /// Time of the last commit that this device knows; 0 if it knows none.
+    pub(super) changed: u64,
     /// True if it had older documents than this device when this device joined it.
     pub(super) was_late: bool,
 }
@@ -45,7 +47,8 @@ impl HubGroup {
     pub(super) fn new(id: HubGroupId, renewed: u64) -> Self {
         let (announces, has_announced) = ([0; 16], false);
         let (by_notice, was_late) = (false, false);
-        Self { id, given_up: 0, renewed, announces, has_announced, by_notice, was_late }
+        let changed = records::now();
+        Self { id, given_up: 0, renewed, announces, has_announced, by_notice, changed, was_late }
     }
 
     /// Returns the group of which the others must learn that this one replaces it.
@@ -63,7 +66,8 @@ impl HubGroup {
         let (given_up, rest) = rest.split_first_chunk()?;
         let (renewed, rest) = rest.split_first_chunk()?;
         let (announces, rest) = rest.split_first_chunk()?;
-        let &[by_notice @ 0..=1, was_late @ 0..=1, has_announced @ 0..=1] = rest else {
+        let (flags, changed) = rest.split_first_chunk()?;
+        let &[by_notice @ 0..=1, was_late @ 0..=1, has_announced @ 0..=1] = flags else {
             return None;
         };
         Some(Self {
@@ -73,6 +77,7 @@ impl HubGroup {
             announces: *announces,
             has_announced: has_announced == 1,
             by_notice: by_notice == 1,
+            changed: records::number(changed)?,
             was_late: was_late == 1,
         })
     }
@@ -80,7 +85,7 @@ impl HubGroup {
     fn to_bytes(self) -> Vec<u8> {
         let times = [self.given_up.to_le_bytes(), self.renewed.to_le_bytes()].concat();
         let flags = [self.by_notice, self.was_late, self.has_announced].map(u8::from);
-        [&self.id[..], &times, &self.announces, &flags].concat()
+        [&self.id[..], &times, &self.announces, &flags, &self.changed.to_le_bytes()].concat()
     }
 }
 

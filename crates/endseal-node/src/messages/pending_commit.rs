@@ -264,6 +264,7 @@ fn accept(
         let mut groups = HubGroups::of(transaction, &conversation)?;
         if let Some(group) = groups.group_mut(&commit.group) {
             group.renewed = records::now();
+            group.changed = group.renewed;
             groups.put(transaction)?;
         }
     }

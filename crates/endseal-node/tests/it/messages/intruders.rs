@@ -24,7 +24,7 @@ use super::world::{Person, TIMEOUT, World};
 const SAID: u16 = 11;
 pub(super) const GROUPS: u16 = 32;
 /// Length of a group in the record of a conversation.
-pub(super) const GROUP_LEN: usize = 51;
+pub(super) const GROUP_LEN: usize = 59;
 pub(super) const DAY: u64 = 24 * 3_600_000;
 
 pub(super) fn now() -> u64 {

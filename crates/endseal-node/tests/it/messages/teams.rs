@@ -14,6 +14,7 @@ use endseal_keyring::{Name, Roster};
 use endseal_node::Home;
 use endseal_node::messages::{self, Conversation, SkippedReason, history, problems, status};
 
+use super::intruders::{GROUP_LEN, GROUPS, groups_of, name_of, now};
 use super::world::{Person, World};
 
 pub(super) fn name(text: &str) -> Name {
@@ -397,4 +398,47 @@ async fn a_team_is_handed_on() {
     }
     assert_eq!(dave.home.groups().list().unwrap(), [name("new")]);
     assert_eq!(alice.sync(&world).await.received, 0);
+}
+
+/// In a large team one device a day renews its keys, and each has its turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_in_a_large_team_are_renewed_in_turns() {
+    const DAY: u64 = 24 * 3_600_000;
+    let world = World::new();
+    let mut people = Vec::new();
+    for at in 0..11 {
+        people.push(world.member(&format!("p{at}")).await);
+    }
+    let mut all: Vec<_> = people.iter_mut().collect();
+    let id = *group(&mut all, &[]).id();
+    let alice = &mut people[0];
+    write(alice, &id, "to all");
+    alice.sync(&world).await;
+    let to = Conversation::Group(id);
+    let [(group, _)]: [_; 1] = groups_of(alice, &to).try_into().unwrap();
+    let mut epoch = alice.engine.group(&group).unwrap().unwrap().epoch;
+    for (renewed, changed, is_due) in
+        [(12, 2, true), (2, 2, false), (12, 0, false), (0, 12, false), (400, 1, true)]
+    {
+        set_times(alice, &to, now() - renewed * DAY - 1, now() - changed * DAY);
+        write(alice, &id, "again");
+        alice.sync(&world).await;
+        epoch += u64::from(is_due);
+        let present = alice.engine.group(&group).unwrap().unwrap().epoch;
+        assert_eq!(present, epoch, "{renewed} {changed}");
+    }
+}
+
+/// Sets when this device renewed its keys in the groups of a conversation, and their last commits.
+fn set_times(person: &mut Person, conversation: &Conversation, renewed: u64, changed: u64) {
+    let name = name_of(conversation);
+    let set = person.engine.transaction(|it| {
+        let mut value = it.record(GROUPS, &name)?.unwrap().to_vec();
+        for group in value[16..].chunks_mut(GROUP_LEN) {
+            group[24..32].copy_from_slice(&renewed.to_le_bytes());
+            group[51..59].copy_from_slice(&changed.to_le_bytes());
+        }
+        it.put_record(GROUPS, &name, &value)
+    });
+    set.unwrap();
 }
