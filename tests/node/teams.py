@@ -93,6 +93,9 @@ def a_team_is_deleted_on_a_device(life, _):
     refused = bob.run("group", "delete", "team")
     assert refused.code == 1 and "group leave" in refused.err, refused.err
     bob.ok("group", "leave", "team")
+    refused = bob.run("group", "delete", "team")
+    assert refused.code == 1 and "endseal sync" in refused.err, refused.err
+    bob.ok("sync")
     bob.ok("group", "delete", "team")
     visits(life, 2)
     assert "team" not in bob.ok("group", "list").out
@@ -125,7 +128,8 @@ def an_owner_hands_a_team_on_and_goes(life, _):
     alice.ok("group", "leave", "team")
     visits(life, 2)
     assert "owner  you" in show(bob) and "owner  bob" in show(carol)
-    assert alice.run("group", "rotate", "team").code == 2
+    refused = alice.run("group", "rotate", "team")
+    assert refused.code == 2 and "you have left" in refused.err, refused.err
     bob.ok("group", "rotate", "team")
     assert "owner" not in [row["name"] for row in _members(bob)], "alice, who has left"
     dora = life.person("dora")

@@ -257,6 +257,8 @@ impl Groups<'_> {
         // It follows the owner's name as long as this person has not chosen another one.
         let has_new_name =
             previous.as_ref().is_some_and(|it| *it.group() == name && it.group() != roster.group());
+        let has_new_name = has_new_name
+            && self.0.contacts().is_ok_and(|it| it.find(roster.group().as_str()).is_none());
         let name = match has_new_name && self.rename(&name, roster.group(), lock).is_ok() {
             true => roster.group().clone(),
             false => name,

@@ -293,6 +293,10 @@ fn change(
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
     let (current, departures) = (home.groups().current(group)?, Departures::load(home, ctx)?);
+    let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
+    if own.is_some_and(|own| departures.has(&current, &own)) {
+        return Err(Failure::usage(format!("you have left {group}")));
+    }
     let mut changes = changes.clone();
     for member in current.members() {
         if departures.has(&current, member.identity().ed25519()) {

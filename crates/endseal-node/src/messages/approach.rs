@@ -18,7 +18,7 @@ use super::hub::HubClient;
 use super::hub_groups::{HubGroup, HubGroups};
 use super::in_force;
 use super::lost_member;
-use super::node_files::NodeFiles;
+use super::node_files::{NodeFiles, RosterResult};
 use super::participants::Participants;
 use super::payload::HubGroupId;
 use super::pending_commit::{Decision, PendingCommit, put_commit};
@@ -81,11 +81,21 @@ impl Sender<'_, '_> {
         report: &mut SyncReport,
     ) -> Result<Option<HubGroupId>, SyncError> {
         let Self { hub, engine, files, state, .. } = *self;
-        self.keep_rosters(conversation)?;
+        if !self.keep_rosters(conversation)? {
+            skip(conversation, None, SkippedReason::Behind, report);
+            return Ok(None);
+        }
         let found = Participants::find(hub, engine, files, state, conversation, report).await?;
         let Some(mut participants) = found else { return Ok(None) };
         let (mut gone, mut is_full) = (Vec::new(), false);
         for _ in 0..ATTEMPTS {
+            // A commit that was opened meanwhile may have brought another roster.
+            if let (Conversation::Group(id), Some(known)) = (conversation, &participants.roster)
+                && files.roster(id).is_none_or(|newest| *newest != **known)
+            {
+                skip(conversation, None, SkippedReason::Behind, report);
+                return Ok(None);
+            }
             let own = engine.with(|engine| engine.certificate().clone());
             let plan = engine.transaction(|transaction| {
                 Plan::of(transaction, conversation, &participants, &own)
@@ -218,11 +228,12 @@ impl Sender<'_, '_> {
     }
 
     /// Keeps the rosters that came in the groups of a team, if they are later than those that are
-    /// here: a process may have been killed before it did.
-    fn keep_rosters(&self, conversation: &Conversation) -> Result<(), EngineError> {
+    /// here: a process may have been killed before it did. Returns false if another process changes
+    /// the files.
+    fn keep_rosters(&self, conversation: &Conversation) -> Result<bool, EngineError> {
         let own = self.engine.address().identity;
         self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-            let mut states = Vec::new();
+            let (mut states, mut is_busy) = (Vec::new(), false);
             if matches!(conversation, Conversation::Group(_)) {
                 for group in HubGroups::of(transaction, conversation)?.groups {
                     states.extend(transaction.group(&group.id)?.and_then(|it| it.conversation));
@@ -231,11 +242,16 @@ impl Sender<'_, '_> {
             for state in states {
                 if let Members::Team(roster) = state.members() {
                     let in_force = in_force::of(transaction, roster.id())?;
-                    let _ = self.files.keep_roster(roster, &own, in_force);
-                    in_force::note(transaction, roster.id(), roster.epoch())?;
+                    match self.files.keep_roster(roster, &own, in_force) {
+                        RosterResult::Kept => {
+                            in_force::note(transaction, roster.id(), roster.epoch())?;
+                        }
+                        RosterResult::Busy => is_busy = true,
+                        _ => {}
+                    }
                 }
             }
-            Ok::<_, EngineError>(())
+            Ok::<_, EngineError>(!is_busy)
         })
     }
 

@@ -104,7 +104,7 @@ enum Fate {
 }
 
 /// Returns true if the newest documents that are here have a device among those of a conversation.
-fn is_newest(
+pub(super) fn is_newest(
     transaction: &Transaction<'_, '_>,
     files: &NodeFiles<'_>,
     conversation: &Conversation,
@@ -378,11 +378,14 @@ impl<'s> Scan<'s> {
                 departure::settle(transaction, roster)?;
                 let in_force = in_force::of(transaction, roster.id())?;
                 result = self.files.keep_roster(roster, self.own, in_force);
-                in_force::note(transaction, roster.id(), roster.epoch())?;
+                if result == RosterResult::Kept {
+                    in_force::note(transaction, roster.id(), roster.epoch())?;
+                }
             }
             if let Some(roster) = evidence.roster()
                 && result == RosterResult::UnknownOwner
                 && let Some(team) = HiddenTeam::of(transaction, roster.id())?
+                && roster.supersedes(&team.roster).is_ok()
             {
                 HiddenTeam { roster: roster.clone(), ..team }.put(transaction)?;
                 self.hidden.clear();
@@ -411,7 +414,11 @@ impl<'s> Scan<'s> {
             return departure::finish(transaction, team, roster.map_or(0, |it| it.epoch()));
         }
         departure::note(transaction, team, person)?;
-        self.result.departures.push(Departure { team: conversation, person: *person });
+        self.result.departures.push(Departure {
+            team: conversation,
+            person: *person,
+            is_pending: false,
+        });
         if roster.is_some_and(|it| it.owner() == self.own) {
             let mut groups = HubGroups::of(transaction, &conversation)?;
             groups.documents = Documents::default();

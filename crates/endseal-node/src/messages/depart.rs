@@ -28,7 +28,9 @@ impl Sender<'_, '_> {
         for _ in 0..ATTEMPTS {
             let made = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
                 let own = self.own.identity;
-                let groups = HubGroups::of(transaction, &conversation)?;
+                // The others are members of those that were given up here, too.
+                let mut groups = HubGroups::of(transaction, &conversation)?;
+                groups.groups.iter_mut().for_each(|it| it.given_up = 0);
                 let is_member = |state: &MembershipState| state.record_of(&own).is_some();
                 let Some(group) = groups.sending(transaction, is_member)? else {
                     let left = LeftTeam::of(transaction, &conversation)?;
@@ -53,7 +55,8 @@ impl Sender<'_, '_> {
                 Decision::Behind => return Ok(()),
                 Decision::NoGroup | Decision::Refused | Decision::Gone(_) | Decision::Full(_) => {
                     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-                        HubGroups::of(transaction, &conversation)?.give_up(transaction, &group)
+                        HubGroups::of(transaction, &conversation)?.give_up(transaction, &group)?;
+                        transaction.forget_group(&group).map(drop)
                     })?;
                 }
             }

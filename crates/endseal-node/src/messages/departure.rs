@@ -30,6 +30,8 @@ pub struct Departure {
     /// Identity of the member.
     #[serde(with = "wire_text::identity")]
     pub person: PublicKey,
+    /// True if the others have not learned of it.
+    pub is_pending: bool,
 }
 
 /// A team that this person has left.
@@ -119,7 +121,9 @@ pub fn departures(engine: &mut Engine) -> Result<Vec<Departure>, EngineError> {
             };
             let departure = team.zip(person).ok_or(EngineError::Damaged("departure"))?;
             let team = Conversation::Group(GroupId::from_bytes(*departure.0));
-            all.push(Departure { team, person: departure.1 });
+            let left = LeftTeam::of(transaction, &team)?.filter(|_| kind == LEFT);
+            let is_pending = left.is_some_and(|left| left.is_due);
+            all.push(Departure { team, person: departure.1, is_pending });
         }
         Ok(all)
     })

@@ -33,6 +33,8 @@ pub(super) enum RosterResult {
     Kept,
     /// The team is unknown, and its owner is no contact, or another process changes the files.
     UnknownOwner,
+    /// Another process changes the files.
+    Busy,
     /// It contradicts the roster that is here, or a file cannot be written.
     Refused,
 }
@@ -80,6 +82,18 @@ impl<'a> NodeFiles<'a> {
         all
     }
 
+    /// Returns true if a roster in force contradicts the one of its epoch that this person made.
+    /// Later changes of the person hide that.
+    fn is_contradicted(&self, known: &Roster, it: &Roster, own: &PublicKey, in_force: u64) -> bool {
+        let groups = self.home.groups();
+        let is_held = |name: &Name| {
+            groups.epoch(name, it.epoch()).is_ok_and(|held| held.id() == it.id() && held != *it)
+        };
+        known.signer() == own
+            && it.epoch() > in_force
+            && groups.list().unwrap_or_default().iter().any(is_held)
+    }
+
     fn replaced(&self, roster: &Roster) -> RosterResult {
         self.replaced.borrow_mut().push(*roster.id());
         RosterResult::Kept
@@ -102,14 +116,19 @@ impl<'a> NodeFiles<'a> {
     ) -> RosterResult {
         let known = self.roster(roster.id());
         if let Some(known) = &known
-            && (**known == *roster || roster.precedes(known))
+            && (**known == *roster
+                || (roster.precedes(known) && !self.is_contradicted(known, roster, own, in_force)))
         {
             return RosterResult::Kept;
+        }
+        // A team that was deleted does not come back by an old roster.
+        if known.is_none() && roster.epoch() < in_force {
+            return RosterResult::Refused;
         }
         let Some(lock) = self.home.try_lock() else {
             // It is kept with the next text or visit.
             return match known {
-                Some(_) => RosterResult::Kept,
+                Some(_) => RosterResult::Busy,
                 None => RosterResult::UnknownOwner,
             };
         };
@@ -129,6 +148,10 @@ impl<'a> NodeFiles<'a> {
                 continue;
             }
             let not_in_force = known.as_ref().is_some_and(|it| it.epoch() > in_force);
+            // What was made here and is passed over is put aside.
+            if replaces && groups.replace(roster, in_force, &lock).is_ok() {
+                return self.replaced(roster);
+            }
             return match groups.import(roster.as_bytes(), name, is_trusted, &lock) {
                 Ok(_) if replaces => self.replaced(roster),
                 Ok(_) => RosterResult::Kept,

@@ -60,10 +60,7 @@ impl Participants {
             return Ok(None);
         }
         let departed = match conversation {
-            Conversation::Group(id) => engine.transaction(|transaction| {
-                roster.iter().try_for_each(|it| departure::settle(transaction, it))?;
-                departure::departed(transaction, id)
-            })?,
+            Conversation::Group(id) => engine.transaction(|it| departure::departed(it, id))?,
             Conversation::Person(_) => Vec::new(),
         };
         let (records, devices) = (HashMap::new(), HashMap::new());
@@ -187,6 +184,10 @@ impl Participants {
             (Members::Team(_), None) | (_, Some(_)) => return None,
             (_, None) => None,
         };
+        // The maker of the group says that someone has left, and this device has not seen it.
+        if self.identities.iter().any(|it| state.has_departed(it) && !self.departed.contains(it)) {
+            return None;
+        }
         let mut records = Vec::new();
         for identity in self.identities.iter().filter(|it| !state.has_departed(it)) {
             let record = self.records.get(identity);

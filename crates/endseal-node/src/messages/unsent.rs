@@ -1,16 +1,18 @@
 //! Encrypts unsent texts in the groups of their conversations.
 
+use alloc::rc::Rc;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::Roster;
 use endseal_keyring::roster::GroupId;
 use endseal_session::{EngineError, SendError};
 
 use super::approach::Sender;
 use super::conversation::Conversation;
-use super::departure::LeftTeam;
+use super::departure::{self, LeftTeam};
 use super::device_change;
 use super::directory;
 use super::error::SyncError;
@@ -177,9 +179,9 @@ pub(super) struct KnownDocuments {
     own: u64,
     /// True if this person has no other device.
     is_alone: bool,
-    /// Epochs of rosters. True if this person begins a group of the team that has none: a member
+    /// Newest rosters. True if this person begins a group of the team that has none: a member
     /// who owns the team, or made its last change.
-    rosters: HashMap<GroupId, (u64, bool)>,
+    rosters: HashMap<GroupId, (Rc<Roster>, bool)>,
 }
 
 impl KnownDocuments {
@@ -189,7 +191,7 @@ impl KnownDocuments {
         let rosters = sender.files.all_rosters().into_iter().map(|roster| {
             let is_by_own = *roster.owner() == own || *roster.signer() == own;
             let begins = is_by_own && roster.member_of_key(&own).is_some();
-            (*roster.id(), (roster.epoch(), begins))
+            (*roster.id(), (roster, begins))
         });
         let is_alone = record.as_ref().is_some_and(|it| it.devices().count() == 1);
         let own = record.map_or(0, |it| it.epoch());
@@ -198,7 +200,7 @@ impl KnownDocuments {
 
     fn documents(&self, conversation: &Conversation) -> Documents {
         let roster = match conversation {
-            Conversation::Group(id) => self.rosters.get(id).map_or(0, |(epoch, _)| *epoch),
+            Conversation::Group(id) => self.rosters.get(id).map_or(0, |(roster, _)| roster.epoch()),
             Conversation::Person(_) => 0,
         };
         Documents { own: self.own, roster }
@@ -259,8 +261,11 @@ impl KnownDocuments {
     ) -> Result<(), EngineError> {
         let mut groups = HubGroups::of(transaction, conversation)?;
         let documents = self.documents(conversation);
-        if let Conversation::Group(team) = conversation {
-            in_force::note(transaction, team, documents.roster)?;
+        if let Conversation::Group(team) = conversation
+            && let Some((roster, _)) = self.rosters.get(team)
+        {
+            in_force::note(transaction, team, roster.epoch())?;
+            departure::settle(transaction, roster)?;
         }
         if groups.documents != documents {
             groups.documents = documents;

@@ -10,7 +10,7 @@ use endseal_keyring::Roster;
 use endseal_session::group::{Members, MembershipState};
 use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
 
-use super::arrivals::{deliver_again, drop_messages, noted};
+use super::arrivals::{deliver_again, drop_messages, is_newest, noted};
 use super::conversation::Conversation;
 use super::departure::{self, LeftTeam};
 use super::directory;
@@ -182,6 +182,11 @@ async fn compare(
         }
         if let Members::Team(roster) = state.members() {
             departure::note_welcome(transaction, roster)?;
+            // Later groups teach no departures: a welcome has no proof of them.
+            let is_first = HubGroups::of(transaction, &conversation)?.groups.is_empty();
+            for person in persons.iter().filter(|it| is_first && state.has_departed(it)) {
+                departure::note(transaction, roster.id(), person)?;
+            }
         }
         let renewed = if joined.by_last_resort { 0 } else { records::now() };
         let mut groups = HubGroups::of(transaction, &conversation)?;
@@ -192,7 +197,15 @@ async fn compare(
                 // Its maker does not have the group in which this device sends.
                 let members = transaction.group_peers(&first)?;
                 let has_maker = members.iter().any(|(_, peer)| *peer == joined.peer);
-                if let Some(sending) = groups.group_mut(&first).filter(|_| !has_maker) {
+                let of_joined = transaction.group_peers(id)?;
+                let maker = of_joined.iter().find(|(_, peer)| *peer == joined.peer);
+                // A former member gets no answer.
+                let is_newest = match maker {
+                    Some((maker, _)) => is_newest(transaction, files, &conversation, maker)?,
+                    None => false,
+                };
+                if let Some(sending) = groups.group_mut(&first).filter(|_| !has_maker && is_newest)
+                {
                     sending.announce(*id);
                     groups.put(transaction)?;
                 }
@@ -289,7 +302,7 @@ fn is_refused(
 ) -> Result<Option<&'static str>, EngineError> {
     match (state.members(), conversation) {
         (Members::Team(roster), _) => match keep(transaction, files, roster, own)? {
-            RosterResult::Kept => Ok(None),
+            RosterResult::Kept | RosterResult::Busy => Ok(None),
             RosterResult::Refused => Ok(Some(ProblemClass::GROUP)),
             RosterResult::UnknownOwner => {
                 let roster = (**roster).clone();

@@ -16,6 +16,7 @@ mod prompt_visits;
 mod random_visits;
 mod receipts;
 mod service;
+mod team_attacks;
 mod teams;
 mod texts;
 mod world;

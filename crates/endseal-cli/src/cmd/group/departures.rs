@@ -30,6 +30,12 @@ impl Departures {
         }
     }
 
+    /// Returns true if this person has left the group of a roster, and the others do not know it.
+    pub(super) fn is_pending(&self, roster: &Roster) -> bool {
+        let team = Conversation::Group(*roster.id());
+        self.0.iter().any(|it| it.team == team && it.is_pending)
+    }
+
     /// Returns true if a person has left the group of a roster.
     pub(super) fn has(&self, roster: &Roster, person: &ed25519::PublicKey) -> bool {
         let team = Conversation::Group(*roster.id());

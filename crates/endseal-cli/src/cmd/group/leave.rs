@@ -44,16 +44,18 @@ pub(super) fn delete(
 ) -> Result<Outcome, Failure> {
     let roster = home.groups().current(group)?;
     let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
-    if own.is_some_and(|own| has_others(&roster, &own)) {
-        let departures = Departures::load(home, ctx)?;
-        if !own.is_some_and(|own| departures.has(&roster, &own)) {
-            let failure = Failure::new(Kind::Refused, format!("you are a member of {group}"));
-            let hint = match own.is_some_and(|own| roster.may_change(&own)) {
-                true => "remove the others before, with endseal group remove and endseal sync",
-                false => "nothing was deleted; leave it before: endseal group leave",
-            };
-            return Err(failure.hint(hint));
-        }
+    let departures = Departures::load(home, ctx)?;
+    if departures.is_pending(&roster) {
+        let message = format!("the members of {group} do not know yet that you have left");
+        return Err(Failure::new(Kind::Refused, message).hint("run endseal sync before"));
+    }
+    let is_member = |own: &PublicKey| has_others(&roster, own) && !departures.has(&roster, own);
+    if let Some(own) = own.filter(is_member) {
+        let failure = Failure::new(Kind::Refused, format!("you are a member of {group}"));
+        return Err(failure.hint(match roster.may_change(&own) {
+            true => "remove the others before, with endseal group remove and endseal sync",
+            false => "nothing was deleted; leave it before: endseal group leave",
+        }));
     }
     let with = Conversation::Group(*roster.id());
     let mut texts = 0;

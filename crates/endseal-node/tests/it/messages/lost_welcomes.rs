@@ -325,7 +325,7 @@ async fn a_key_package_that_cannot_be_used_leaves_no_one_else_out() {
         // Its signature is wrong.
         *package.last_mut().unwrap() ^= 1;
         let last_resort = package.clone().into();
-        let prekeys = vec![package.into_boxed_slice()].into();
+        let prekeys = vec![package.into_boxed_slice()];
         let publish = Publish { prekeys, last_resort, replace: true, ..Publish::default() };
         let answer = ask(&world, &members[at], Request::Publish(publish)).await;
         assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");

@@ -309,7 +309,7 @@ async fn a_member_with_a_full_mailbox_is_named_and_gets_later_texts() {
 }
 
 /// Changes of a roster by a person who may make them.
-fn change_as(person: &Person, changes: &RosterChanges) -> Roster {
+pub(super) fn change_as(person: &Person, changes: &RosterChanges) -> Roster {
     let lock = person.home.lock().unwrap();
     person.home.groups().change(&person.root, &name("team"), changes, &lock).unwrap()
 }
