@@ -10,6 +10,7 @@ use super::conversation::Conversation;
 use super::conversation_text;
 use super::frame_target::Target;
 use super::hub_groups::{HubGroup, HubGroups};
+use super::in_force;
 use super::leave_error::LeaveError;
 use super::records::{self, DEPARTED, LEFT, Transaction};
 use super::unsend::forget_unsent;
@@ -87,7 +88,12 @@ pub fn leave(engine: &mut Engine, home: &Home, team: &Conversation) -> Result<u6
     }
     Ok(engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         if LeftTeam::of(transaction, team)?.is_none() {
-            LeftTeam { epoch: roster.epoch(), is_due: true }.put(transaction, id)?;
+            // A change by this person comes before the departure.
+            let is_changed =
+                *roster.signer() == own && roster.epoch() > in_force::of(transaction, id)?;
+            let has_group = !HubGroups::of(transaction, team)?.groups.is_empty();
+            let is_due = is_changed || has_group;
+            LeftTeam { epoch: roster.epoch(), is_due }.put(transaction, id)?;
         }
         forget_unsent(transaction, team)
     })?)

@@ -177,6 +177,14 @@ async fn compare(
     }
     let known = KnownPersons::new(files.home());
     Ok(engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        let of_joined = transaction.group_peers(id)?;
+        let maker = of_joined.iter().find(|(_, peer)| *peer == joined.peer);
+        // A former member, or a device that was revoked, begins no group.
+        if let Some((maker, _)) = maker
+            && !is_newest(transaction, files, &conversation, maker)?
+        {
+            return Ok(Some(ProblemClass::RECORD));
+        }
         if let Some(class) = is_refused(transaction, files, &state, &own, &known, &conversation)? {
             return Ok::<_, EngineError>(Some(class));
         }
@@ -197,15 +205,8 @@ async fn compare(
                 // Its maker does not have the group in which this device sends.
                 let members = transaction.group_peers(&first)?;
                 let has_maker = members.iter().any(|(_, peer)| *peer == joined.peer);
-                let of_joined = transaction.group_peers(id)?;
-                let maker = of_joined.iter().find(|(_, peer)| *peer == joined.peer);
-                // A former member gets no answer.
-                let is_newest = match maker {
-                    Some((maker, _)) => is_newest(transaction, files, &conversation, maker)?,
-                    None => false,
-                };
-                if let Some(sending) = groups.group_mut(&first).filter(|_| !has_maker && is_newest)
-                {
+                let is_missing = maker.is_some() && !has_maker;
+                if let Some(sending) = groups.group_mut(&first).filter(|_| is_missing) {
                     sending.announce(*id);
                     groups.put(transaction)?;
                 }
