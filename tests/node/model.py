@@ -60,6 +60,8 @@ class Run(Life):
         self.devices[GUEST] = [Device(self.guest, GUEST)]
         # Texts that Carol must not read.
         self.without_guest, self.read_by_guest = set(), []
+        # True from an addition on, of which other devices learn later, to the next removal.
+        self.is_invited = False
 
     def play(self):
         steps = [
@@ -114,7 +116,7 @@ class Run(Life):
             to = TEAM
         self.note(f"{device.name} says {text} to {to}")
         device.person.ok("say", to, text)
-        if to == TEAM and not self.has_guest(device):
+        if to == TEAM and not self.has_guest(device) and not self.is_invited:
             self.without_guest.add(text)
         receivers = [(it, it.lineage) for it in self.devices[self.other(name)]]
         self.texts[text] = (name, device, device.lineage, receivers, to)
@@ -158,6 +160,8 @@ class Run(Life):
         assert ran.code in (0, 2), ran.err
         if ran.code == 0:
             device.is_changed = True
+            if command != "rotate":
+                self.is_invited = command == "add"
         if self.random.random() < 0.7:
             self.visit("alice", device)
 
@@ -169,6 +173,8 @@ class Run(Life):
         if self.has_team(self.devices[GUEST][0]):
             ran = self.guest.run("group", "leave", TEAM)
             self.note(f"{GUEST} leaves: {ran.code}")
+            if ran.code == 0:
+                self.is_invited = False
 
     def step_guest(self, _):
         self.visit(GUEST, self.devices[GUEST][0])
