@@ -214,7 +214,9 @@ def a_team_gets_another_name(life, _):
     # A name of a contact, or of another group, is not taken.
     assert alice.run("group", "rename", "work", "bob").code == 2
     alice.ok("group", "create", "other", "bob")
+    before = show(alice, "work")
     assert alice.run("group", "rename", "work", "other").code == 2
+    assert show(alice, "work") == before, "nothing is signed"
     all_got_theirs(life)
 
 

@@ -9,7 +9,7 @@ use endseal_crypto::ed25519;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_keyring::roster::{self, Member, RosterChanges};
 use endseal_keyring::{IdentityText, Name, Roster};
-use endseal_node::{Home, read_bounded};
+use endseal_node::{GroupError, Home, read_bounded};
 
 use crate::cmd::contacts::forms;
 use crate::cmd::seal::few;
@@ -319,6 +319,10 @@ fn rename(group: &Name, name: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outco
     let current = home.groups().current(group)?;
     if home.contacts()?.find(name.as_str()).is_some() {
         return Err(is_contact(name).hint("give the group another name"));
+    }
+    // Before anything is signed.
+    if home.groups().list()?.contains(name) {
+        return Err(GroupError::Exists(name.clone()).into());
     }
     let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
     let may_change = own.is_some_and(|own| current.may_change(&own));

@@ -14,7 +14,6 @@ use super::in_force;
 use super::leave_error::LeaveError;
 use super::records::{self, DEPARTED, LEFT, Transaction};
 use super::unsend::forget_unsent;
-use crate::groups::GroupError;
 use crate::home::Home;
 use crate::wire_text;
 
@@ -79,7 +78,7 @@ impl LeftTeam {
 pub fn leave(engine: &mut Engine, home: &Home, team: &Conversation) -> Result<u64, LeaveError> {
     let Conversation::Group(id) = team else { return Err(LeaveError::NoGroup) };
     let own = engine.address().identity;
-    let roster = roster_of(home, id)?;
+    let Some((_, roster)) = home.groups().known(id)? else { return Err(LeaveError::NoGroup) };
     if *roster.owner() == own {
         return Err(LeaveError::Owner);
     }
@@ -97,18 +96,6 @@ pub fn leave(engine: &mut Engine, home: &Home, team: &Conversation) -> Result<u6
         }
         forget_unsent(transaction, team)
     })?)
-}
-
-fn roster_of(home: &Home, id: &GroupId) -> Result<Roster, LeaveError> {
-    let groups = home.groups();
-    for name in groups.list()? {
-        match groups.current(&name) {
-            Ok(roster) if roster.id() == id => return Ok(roster),
-            Ok(_) | Err(GroupError::Unknown(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(LeaveError::NoGroup)
 }
 
 /// Returns the members who have left teams whose rosters still have them, and the teams that this
