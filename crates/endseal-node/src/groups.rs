@@ -2,8 +2,8 @@
 //!
 //! Rosters are stored as `groups/NAME/EPOCH.roster`. No file is ever replaced, so that the history
 //! stays and the newest epoch is the largest number. A roster that did not come into force is
-//! `EPOCH.refused`. NAME is the local name of the group; the default is the name in the first roster
-//! that is stored.
+//! `EPOCH.refused`. NAME is the local name of the group; the default is the name in the first
+//! roster that is stored.
 
 use alloc::rc::Rc;
 use std::fs;

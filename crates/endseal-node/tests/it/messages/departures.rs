@@ -107,6 +107,10 @@ async fn who_left_stays_away_from_new_groups() {
     }
     write(&mut carol, &id, "in a new group");
     carol.sync(&world).await;
+    let groups = groups_of(&mut carol, &to);
+    let (new, _) = groups.iter().find(|(_, given_up)| *given_up == 0).unwrap();
+    let members = carol.engine.transaction(|it| it.group_peers(new)).unwrap();
+    assert!(!members.iter().any(|(it, _)| it.identity == bob.identity), "{members:?}");
     bob.sync(&world).await;
     alice.sync(&world).await;
     assert_eq!(texts(&mut alice), ["in a new group"]);
