@@ -93,8 +93,9 @@ pub fn unread(engine: &mut Engine, after: u64) -> Result<(Vec<Unread>, Option<u6
     unread_page(engine, after, PAGE)
 }
 
-/// Like [`unread`], with a page of at most `limit` messages. Messages of persons that were not
-/// processed yet are left out: they may be receipts, requests, or texts of blocked persons.
+/// Like [`unread`], with a page of at most `limit` messages. The inbox ends before the messages that
+/// were not processed yet, which may be receipts, requests, or texts of blocked persons: a caller
+/// that goes on from the end gets them later.
 pub(crate) fn unread_page(
     engine: &mut Engine,
     after: u64,
@@ -102,10 +103,11 @@ pub(crate) fn unread_page(
 ) -> Result<(Vec<Unread>, Option<u64>), EngineError> {
     engine.transaction(|transaction| {
         let noted = arrivals::noted(transaction)?;
-        let page = transaction.inbox(after, limit)?;
+        let mut page = transaction.inbox(after, limit)?;
+        page.retain(|it| it.number <= noted);
         let next = page.last().map(|last| last.number);
         let mut found = Vec::new();
-        for received in page.into_iter().filter(|it| it.number <= noted) {
+        for received in page {
             found.extend(Unread::of(transaction, received)?);
         }
         Ok((found, next))

@@ -53,6 +53,15 @@ impl Joined {
         })
     }
 
+    /// Returns the note of a group. Only this one is newest: reading the inbox changes it.
+    pub(super) fn of(
+        transaction: &Transaction<'_, '_>,
+        id: &[u8],
+    ) -> Result<Option<Self>, EngineError> {
+        let Some(value) = transaction.record(JOINED, id)? else { return Ok(None) };
+        Self::read(&value).map(Some).ok_or(EngineError::Damaged("joined group"))
+    }
+
     /// Returns up to [`PAGE`] such groups.
     pub(super) fn page(
         transaction: &Transaction<'_, '_>,
@@ -72,7 +81,6 @@ pub(super) fn note_passed(
     id: &ConversationId,
 ) -> Result<(), EngineError> {
     let ConversationId::Group(id) = id else { return Ok(()) };
-    let Some(value) = transaction.record(JOINED, id)? else { return Ok(()) };
-    let joined = Joined::read(&value).ok_or(EngineError::Damaged("joined group"))?;
+    let Some(joined) = Joined::of(transaction, id)? else { return Ok(()) };
     Joined { has_passed: true, ..joined }.put(transaction, id)
 }

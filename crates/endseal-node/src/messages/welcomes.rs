@@ -216,8 +216,10 @@ async fn compare(
                 groups.put(transaction)?;
             }
         }
+        // The inbox may have been read while the hub was asked.
+        let has_passed = Joined::of(transaction, id)?.is_some_and(|it| it.has_passed);
         transaction.remove_record(JOINED, id)?;
-        if joined.has_passed {
+        if has_passed {
             deliver_again(transaction, id, joined.noted)?;
         }
         Ok(None)

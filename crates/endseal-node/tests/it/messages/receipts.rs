@@ -12,6 +12,7 @@ use endseal_crypto::random::OsRandom;
 use endseal_delivery::{MessageId, stored_limits};
 use endseal_hub::{HubLimits, HubStore as _};
 use endseal_keyring::person::PersonChanges;
+use endseal_node::api::Request;
 use endseal_node::messages::{
     Conversation, HistoryRow, HubGroupId, TextDelivery, history, mark_read, problems, settle_inbox,
     status, unread,
@@ -23,7 +24,7 @@ use TextDelivery::{Delivered, Undelivered, Unsent};
 
 use super::faults::{Lies, lying_hub};
 use super::hostile::put_many;
-use super::service::{ask, serving};
+use super::service::{Caller, ask, serving};
 use super::teams::second_device;
 use super::teams::{group, name, write};
 use super::world::{Person, World};
@@ -44,6 +45,41 @@ fn know(person: &Person, other: &Person) {
 
 fn rows(engine: &mut Engine, with: &PublicKey) -> Vec<HistoryRow> {
     history(engine, &Conversation::Person(*with), 0, 10_000).unwrap()
+}
+
+/// The inbox is read all the time, also between the opening of a text and the comparison of its new
+/// group with what the hub knows of its members.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_text_is_confirmed_whenever_the_inbox_is_read() {
+    let world = World::new();
+    let mut bob = world.member("bob").await;
+    let mut writers = Vec::new();
+    for number in 0..6 {
+        let mut writer = world.member(&format!("writer{number}")).await;
+        know(&bob, &writer);
+        writer.say(&bob.identity, "first");
+        writer.sync(&world).await;
+        writers.push(writer);
+    }
+    serving(&world, &mut bob, async |client| {
+        let reads = async |after| {
+            let read = move |it: Caller| it.texts(&Request::Unread { after });
+            ask(&client, read).await
+        };
+        let (mut after, mut shown) = (0, 0);
+        while shown < writers.len() {
+            let (rows, next) = reads(after).await;
+            shown += rows.len();
+            after = next.unwrap_or(after);
+        }
+        // The receipts are sent.
+        ask(&client, |it| it.sync(1)).await;
+    })
+    .await;
+    for mut writer in writers {
+        writer.sync(&world).await;
+        assert_eq!(deliveries(&mut writer, &bob.identity), [Delivered]);
+    }
 }
 
 /// Returns the delivery of the texts to a person, in the order of writing.

@@ -47,7 +47,10 @@ impl Caller {
     }
 
     /// Returns a page of texts, and the number after which the next one starts.
-    fn texts(&self, request: &Request) -> Result<(Vec<TextRow>, Option<u64>), CallError> {
+    pub(super) fn texts(
+        &self,
+        request: &Request,
+    ) -> Result<(Vec<TextRow>, Option<u64>), CallError> {
         match self.0.call(request)? {
             Reply::Texts(page) => Ok((page.rows, page.next)),
             _ => Err(CallError::Unexpected),
