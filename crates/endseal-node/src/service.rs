@@ -74,8 +74,9 @@ impl Error for BindServiceError {
 pub struct ServiceOptions {
     /// Timeout for an answer of the hub. The default is 60 s.
     pub timeout: Duration,
-    /// Time after which another attempt is made for messages that could not be sent, for example to
-    /// a full mailbox or to a person who has not joined. The default is 60 s.
+    /// Longest time until another attempt is made for messages that could not be sent, for example
+    /// to a full mailbox or to a person who has not joined. The default is 60 s; the first attempts
+    /// follow sooner.
     pub retry: Duration,
 }
 

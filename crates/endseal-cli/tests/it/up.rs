@@ -142,6 +142,25 @@ fn fastest_text() -> Duration {
 }
 
 #[test]
+fn a_text_arrives_soon_after_its_reader_has_joined() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
+    alice.knows(&bob);
+    bob.knows(&alice);
+    alice.run(&["join", &hub.invite("alice")]).ok();
+    alice.run(&["say", "bob", "welcome"]).ok();
+    let _alice_up = Running::up(&alice);
+    let ran = alice.run(&["--json", "sync"]).ok().json();
+    assert_eq!(ran["unsent"], 1, "Bob has no keys at the hub");
+    bob.run(&["join", &hub.invite("bob")]).ok();
+    let joined = Instant::now();
+    let _bob_up = Running::up(&bob);
+    assert_eq!(Running::follow(&bob).text(), "alice> welcome");
+    assert!(joined.elapsed() < TIMEOUT / 2, "{:?}", joined.elapsed());
+}
+
+#[test]
 fn commands_say_the_same_with_a_process_and_without() {
     let scratch = Scratch::new();
     let hub = Hub::start(&scratch);

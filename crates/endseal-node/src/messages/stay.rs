@@ -43,7 +43,7 @@ pub(crate) struct Stay<'s, 'e> {
     pub(crate) files: &'s NodeFiles<'s>,
     /// Notified when texts or receipts wait to be sent.
     pub(crate) said: &'s Notify,
-    /// Time after which another attempt is made for messages that could not be sent or opened.
+    /// Longest time until another attempt is made for messages that could not be sent or opened.
     pub(crate) retry: Duration,
 }
 
@@ -140,7 +140,9 @@ impl Stay<'_, '_> {
             let mut visit = Some(report);
             let mut again = pin!(again);
             let mut age = pin!(sleep(RENEWED));
-            let (backoff, mut refusals) = (Backoff::default(), 0_u32);
+            let mut backoff = Backoff::default();
+            backoff.max = self.retry;
+            let (mut refusals, mut skips) = (0_u32, 0_u32);
             loop {
                 let next = match ended {
                     Ok(()) => {
@@ -155,10 +157,11 @@ impl Stay<'_, '_> {
                             }
                             None => events.sent(&sent),
                         }
+                        skips = if waits { skips.saturating_add(1) } else { 0 };
                         Next::Said(if state.has_behind() {
                             Some(BEHIND.min(self.retry))
                         } else {
-                            waits.then_some(self.retry)
+                            waits.then(|| self.wait(&backoff, skips))
                         })
                     }
                     Err(error @ SyncError::Restored) => {
@@ -177,8 +180,7 @@ impl Stay<'_, '_> {
                         }
                         events.refused(error);
                         refusals = refusals.saturating_add(1);
-                        let wait = backoff.wait(refusals, &mut OsRandom).unwrap_or(self.retry);
-                        Next::After(wait.min(self.retry))
+                        Next::After(self.wait(&backoff, refusals))
                     }
                     Err(error) => {
                         events.noted(&visit.unwrap_or_default());
@@ -202,6 +204,11 @@ impl Stay<'_, '_> {
             ended = receiving => ended,
             ended = sending => ended,
         }
+    }
+
+    /// Returns the time until the next attempt. Without randomness the longest one is used.
+    fn wait(&self, backoff: &Backoff, attempts: u32) -> Duration {
+        backoff.wait(attempts, &mut OsRandom).unwrap_or(self.retry)
     }
 
     /// Waits until an attempt to send may be made.
