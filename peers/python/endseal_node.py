@@ -14,7 +14,7 @@ MAX_RUNS = 32
 GROUP_ID_LEN = 16
 MLS = 3
 KINDS = {1: "message", 2: "welcome"}
-DELIVERED = 1
+DELIVERED, READ = 1, 2
 CLASS_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz-")
 # Least and greatest length.
 LENGTHS = {
@@ -166,12 +166,12 @@ def text(message, sender, receiver):
     return getattr(rich, body), rich.timestamp
 
 
-def receipt(message, sender, receiver):
+def receipt(message, sender, receiver, kind=DELIVERED):
     """Series and runs of a decoded Message."""
     check(message.WhichOneof("content") == "receipt", "receipt")
     found = message.receipt
     check(found.sender == sender and found.conversation == receiver, "receipt")
-    check(found.kind == DELIVERED and len(found.messages) <= 2 * MAX_RUNS, "receipt")
+    check(found.kind == kind and len(found.messages) <= 2 * MAX_RUNS, "receipt")
     check(len(found.messages) % 2 == 0, "receipt")
     series = {encoding[:8] for encoding in found.messages}
     check(len(series) == 1, "receipt")
@@ -182,6 +182,11 @@ def receipt(message, sender, receiver):
         runs.append(str(first) if first == last else f"{first}-{last}")
         least = last + 2
     return series.pop(), " ".join(runs)
+
+
+def read_mark(message, person, writer):
+    """Series and runs of a decoded Message: texts of the writer that the person has read."""
+    return receipt(message, person, writer, READ)
 
 
 # -------------------------------------------------------------------------------------- "Store"

@@ -14,6 +14,7 @@ INPUTS = {
     "payload": ("bytes",),
     "text": ("bytes", "sender", "receiver"),
     "receipt": ("bytes", "sender", "receiver"),
+    "read-mark": ("bytes", "sender", "receiver"),
     "hub": ("name", "value"),
     "history": ("name", "value"),
     "problem": ("name", "value"),
@@ -22,6 +23,7 @@ OUTPUTS = {
     "payload": ("content", "group", "body"),
     "text": ("text", "time"),
     "receipt": ("series", "runs"),
+    "read-mark": ("series", "runs"),
     "hub": ("peer", "sequence", "time", "addresses"),
     "history": ("number", "direction", "identity", "device", "time", "plaintext"),
     "problem": ("number", "time", "position", "peer", "class"),
@@ -40,10 +42,11 @@ def message(kind, encoded, fault):
 def read(kind, inputs):
     if kind == "payload":
         return node.payload(message(message_pb2.SealedMessage, *inputs, "frame"))
-    if kind in ("text", "receipt"):
+    if kind in ("text", "receipt", "read-mark"):
         encoded, sender, receiver = inputs
-        reader = {"text": node.text, "receipt": node.receipt}[kind]
-        return reader(message(message_pb2.Message, encoded, kind), sender, receiver)
+        reader = {"text": node.text, "receipt": node.receipt, "read-mark": node.read_mark}[kind]
+        fault = "text" if kind == "text" else "receipt"
+        return reader(message(message_pb2.Message, encoded, fault), sender, receiver)
     return {"hub": node.hub, "history": node.history, "problem": node.problem}[kind](*inputs)
 
 

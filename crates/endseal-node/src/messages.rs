@@ -67,6 +67,8 @@ mod person_rules;
 mod problem;
 mod published;
 mod puts;
+mod read_marks;
+mod read_texts;
 mod receipt;
 mod records;
 mod recovery;

@@ -12,6 +12,7 @@ const SERIES: [u8; 8] = [0xa5; 8];
 pub(crate) fn write_all(dir: &Path) {
     receipts(dir);
     refused_receipts(dir);
+    read_marks(dir);
 }
 
 fn id(number: u64) -> [u8; 16] {
@@ -34,8 +35,12 @@ fn encoded(receipt: Receipt) -> Vec<u8> {
 }
 
 fn vector(scenario: &str, comment: &str, expect: &str, bytes: &[u8]) -> Vector {
+    of_kind("receipt", scenario, comment, expect, bytes)
+}
+
+fn of_kind(kind: &str, scenario: &str, comment: &str, expect: &str, bytes: &[u8]) -> Vector {
     Vector::new(scenario, comment, expect)
-        .with("kind", "receipt")
+        .with("kind", kind)
         .with_hex("bytes", bytes)
         .with_hex("sender", &identity(2))
         .with_hex("receiver", &identity(1))
@@ -70,6 +75,31 @@ fn receipts(dir: &Path) {
             .with_hex("series", &SERIES)
             .with("runs", runs)
             .write(dir);
+    }
+}
+
+/// Marks in which another device of `identity(2)` says that it has shown texts of `identity(1)`.
+fn read_marks(dir: &Path) {
+    let mark = |runs: &[(u64, u64)]| Receipt { kind: ReceiptKind::READ, ..receipt(runs) };
+    let of = |name: &str, comment: &str, expect: &str, receipt: Receipt| {
+        of_kind("read-mark", &format!("read-mark-{name}"), comment, expect, &encoded(receipt))
+    };
+    for (name, comment, runs, expected) in [
+        ("plain", "the first five texts", &[(1, 5)][..], "1-5"),
+        ("holes", "two holes", &[(1, 3), (5, 5), (8, 9)], "1-3 5 8-9"),
+    ] {
+        of(name, comment, "ok", mark(runs))
+            .with_hex("series", &SERIES)
+            .with("runs", expected)
+            .write(dir);
+    }
+    let sender = identity(3);
+    for (name, comment, receipt) in [
+        ("kind-delivered", "texts that have arrived", receipt(&[(1, 5)])),
+        ("other-sender", "of another person", Receipt { sender, ..mark(&[(1, 5)]) }),
+        ("touching", "two runs without a hole", mark(&[(1, 3), (4, 5)])),
+    ] {
+        of(&format!("refused-{name}"), comment, "receipt", receipt).write(dir);
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use endseal_codec::ReceiptKind;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::Address;
 use endseal_keyring::roster::GroupId;
@@ -26,12 +27,15 @@ use super::lost_member;
 use super::node_files::{NodeFiles, RosterResult};
 use super::payload::HubGroupId;
 use super::problem::{self, ProblemClass};
-use super::receipt::TextReceipt;
+use super::read_marks;
+use super::read_texts;
+use super::receipt::{MAX_RUNS, TextReceipt};
 use super::records::{self, ACCEPTED, NOTED, Transaction};
 use super::replacement;
 use super::request::{Held, Requests, release_known};
+use super::runs::Runs;
 use super::text::Text;
-use super::text_id::{SERIES_LEN, TextId};
+use super::text_id::{OfSeries, TextId};
 use super::unconfirmed::{Arrived, Due};
 use super::unfollowed::{announce_again, give_up_by_notice};
 
@@ -65,9 +69,6 @@ pub(super) struct Noted {
     /// Teams whose changes were made here and did not come into force.
     pub(super) replaced: Vec<GroupId>,
 }
-
-/// Conversation, writer and series of texts.
-type OfSeries = (Conversation, PublicKey, [u8; SERIES_LEN]);
 
 /// Numbers of texts by their writers.
 pub(super) type TextsOf = HashMap<PublicKey, u64>;
@@ -253,6 +254,8 @@ struct Scan<'s> {
     writers: HashMap<(HubGroupId, Address), bool>,
     due: HashSet<Due>,
     receipts: HashMap<(Conversation, Address), Vec<TextReceipt>>,
+    /// Texts that were read on other devices of this person.
+    marks: HashMap<OfSeries, Runs>,
     requests: Option<Requests>,
     hidden: HashMap<Conversation, Option<HiddenTeam>>,
     result: Noted,
@@ -271,6 +274,7 @@ impl<'s> Scan<'s> {
             writers: HashMap::new(),
             due: HashSet::new(),
             receipts: HashMap::new(),
+            marks: HashMap::new(),
             requests: None,
             hidden: HashMap::new(),
             result: Noted::default(),
@@ -308,7 +312,7 @@ impl<'s> Scan<'s> {
         };
         match (received.kind, group) {
             (ReceivedKind::Note, _) => {
-                self.note_receipt(&conversation, received);
+                self.note_receipt(transaction, &conversation, received)?;
                 Ok(Fate::Consumed)
             }
             (ReceivedKind::Change, Some(_)) => {
@@ -331,17 +335,34 @@ impl<'s> Scan<'s> {
         }
     }
 
-    fn note_receipt(&mut self, conversation: &Conversation, received: &Received) {
+    /// Takes a receipt in, or a mark of another device of this person.
+    fn note_receipt(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        conversation: &Conversation,
+        received: &Received,
+    ) -> Result<(), EngineError> {
         let sender = received.sender;
+        if sender.identity == *self.own {
+            if let Some((writer, mark)) = TextReceipt::read_mark(&received.plaintext, self.own)
+                && is_newest(transaction, self.files, conversation, &sender)?
+            {
+                let runs = self.marks.entry((*conversation, writer, mark.series)).or_default();
+                runs.add_all(&mark.runs, MAX_RUNS);
+            }
+            return Ok(());
+        }
         if let Conversation::Person(person) = conversation
             && *person != sender.identity
         {
-            return;
+            return Ok(());
         }
-        let receipt = TextReceipt::read(&received.plaintext, &sender.identity, self.own);
+        let kind = ReceiptKind::DELIVERED;
+        let receipt = TextReceipt::read(kind, &received.plaintext, &sender.identity, self.own);
         if let Some(receipt) = receipt {
             self.receipts.entry((*conversation, sender)).or_default().push(receipt);
         }
+        Ok(())
     }
 
     /// Takes the documents of a change, which every member has verified.
@@ -522,18 +543,24 @@ impl<'s> Scan<'s> {
         };
         let text = Text::read(&received.plaintext, &writer.identity, &to);
         let id = text.and_then(|text| TextId::read(text.id()));
+        let mut is_read = is_own;
         if let Some(id) = id {
             let of = (conversation, writer.identity, id.series);
             let known = match self.arrived.remove(&of) {
                 Some(known) => Some(known),
-                None => Arrived::of(transaction, &of.0, &of.1, &of.2)?,
+                None => Arrived::of(transaction, &of)?,
             };
             let mut known = known.unwrap_or_default();
+            if !is_own && !known.has(id.number) {
+                let read = read_texts::of(transaction, &of)?;
+                is_read = read.is_some_and(|it| it.contains(id.number));
+            }
             let is_new = known.add(id.number, &received.plaintext);
             known.time = records::now();
             self.arrived.insert(of, known);
             if !is_own {
-                self.due.insert(Due { writer, series: id.series, conversation });
+                let series = id.series;
+                self.due.insert(Due { to: writer, read_of: None, series, conversation });
             }
             // It came in another ciphertext: its writer did not get the receipt, or has new keys,
             // or a hub says that the mailbox of one that it has delivered does not exist.
@@ -541,10 +568,10 @@ impl<'s> Scan<'s> {
                 return Ok(Fate::Consumed);
             }
         }
-        if !is_own {
+        if !is_read {
             return Ok(Fate::Stays);
         }
-        // Another device of this person wrote it: it was read where it was written.
+        // Another device of this person wrote it, which is where it was read, or has shown it.
         if text.is_some() {
             let number = records::next_number(transaction)?;
             let plaintext = received.plaintext.clone();
@@ -622,9 +649,9 @@ impl<'s> Scan<'s> {
         for (person, texts) in &self.result.blocked {
             blocked_person::count_dropped(transaction, person, *texts)?;
         }
-        for ((conversation, writer, series), arrived) in &self.arrived {
-            arrived.put(transaction, conversation, writer, series)?;
-            Arrived::forget_old(transaction, conversation)?;
+        for (of, arrived) in &self.arrived {
+            arrived.put(transaction, of)?;
+            Arrived::forget_old(transaction, &of.0)?;
         }
         for due in &self.due {
             due.put(transaction)?;
@@ -634,6 +661,7 @@ impl<'s> Scan<'s> {
             lost_member::note(transaction, conversation, |it, _| it == writer)?;
         }
         self.take_receipts(transaction)?;
+        read_marks::take(transaction, self.own, &self.marks)?;
         Ok(self.result)
     }
 

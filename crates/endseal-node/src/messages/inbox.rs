@@ -1,5 +1,7 @@
 //! Unread messages of the inbox.
 
+use std::collections::HashMap;
+
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::Address;
@@ -9,10 +11,13 @@ use super::arrivals;
 use super::conversation::Conversation;
 use super::history::HistoryRow;
 use super::hub_groups::conversation_of;
-use super::receipt::TextReceipt;
+use super::read_marks;
+use super::receipt::{MAX_RUNS, TextReceipt};
 use super::records::{self, HIDDEN_TEAM, Transaction};
 use super::replacement;
+use super::runs::Runs;
 use super::text::Text;
+use super::text_id::{OfSeries, TextId};
 
 /// Messages that are read in one transaction.
 const PAGE: usize = 256;
@@ -93,7 +98,7 @@ pub fn unread(engine: &mut Engine, after: u64) -> Result<(Vec<Unread>, Option<u6
     unread_page(engine, after, PAGE)
 }
 
-/// Like [`unread`], with a page of at most `limit` messages. The inbox ends before the messages that
+/// Like [`unread`], with a page of at most `limit` messages. The inbox ends before messages that
 /// were not processed yet, which may be receipts, requests, or texts of blocked persons: a caller
 /// that goes on from the end gets them later.
 pub(crate) fn unread_page(
@@ -120,9 +125,10 @@ pub(crate) fn unread_page(
 /// # Errors
 /// Returns [`EngineError`] if the store fails. Nothing was moved then.
 pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError> {
-    let time = records::now();
+    let (time, own) = (records::now(), engine.address());
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         let noted = arrivals::noted(transaction)?;
+        let mut marks = HashMap::<OfSeries, Runs>::new();
         for some in numbers.chunks(MARKED) {
             // Read all of them before the first is consumed, because reading makes the store write
             // out what was consumed.
@@ -137,12 +143,18 @@ pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError
             for Unread { number, conversation, writer, plaintext } in read {
                 // Another command may have shown the same message.
                 if transaction.consume(number)? {
+                    let from = writer.identity;
+                    let id = read_marks::id_of(&plaintext, &conversation, &from, &own.identity);
+                    if let Some(TextId { series, number }) = id {
+                        let runs = marks.entry((conversation, from, series)).or_default();
+                        runs.add(number, number, MAX_RUNS);
+                    }
                     let number = records::next_number(transaction)?;
                     let row = HistoryRow::new(number, false, writer, time, plaintext);
                     row.put(transaction, &conversation)?;
                 }
             }
         }
-        Ok(())
+        read_marks::note(transaction, &own, &marks)
     })
 }

@@ -1,4 +1,4 @@
-//! Receipts (docs/spec/node.md, "Receipts").
+//! Receipts and read marks (docs/spec/node.md, "Receipts" and "Read marks").
 
 use endseal_codec::{Codec as _, Content, ContentView, Limits, Message, Receipt, ReceiptKind};
 use endseal_crypto::ed25519::PublicKey;
@@ -10,7 +10,7 @@ use super::text_id::{SERIES_LEN, TextId};
 /// Limit on the runs of a receipt.
 pub(super) const MAX_RUNS: usize = 32;
 
-/// A receipt: the texts of a series that arrived at a device.
+/// A receipt: the texts of a series that arrived at a device, or that a person has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextReceipt {
     pub(super) series: [u8; SERIES_LEN],
@@ -19,14 +19,19 @@ pub struct TextReceipt {
 
 impl TextReceipt {
     /// Parses a plaintext in which a device of `sender` confirms texts of `writer`. Returns `None`
-    /// if it has another form or names others.
+    /// if it is of another kind or form, or names others.
     #[must_use]
-    pub fn read(plaintext: &[u8], sender: &PublicKey, writer: &PublicKey) -> Option<Self> {
+    pub fn read(
+        kind: ReceiptKind,
+        plaintext: &[u8],
+        sender: &PublicKey,
+        writer: &PublicKey,
+    ) -> Option<Self> {
         let message = Message::view(plaintext, Limits::default()).ok()?;
         let Some(ContentView::Receipt(receipt)) = message.content else { return None };
         let is_of_both =
             receipt.sender == sender.as_bytes() && receipt.conversation == writer.as_bytes();
-        if !is_of_both || receipt.kind != ReceiptKind::DELIVERED {
+        if !is_of_both || receipt.kind != kind {
             return None;
         }
         let ids: Option<Vec<_>> =
@@ -41,6 +46,16 @@ impl TextReceipt {
         Some(Self { series, runs: Runs::new(runs)? })
     }
 
+    /// Parses a plaintext in which another device of `own` says which texts were read. Returns them
+    /// with the identity of their writer.
+    pub(super) fn read_mark(plaintext: &[u8], own: &PublicKey) -> Option<(PublicKey, Self)> {
+        let message = Message::view(plaintext, Limits::default()).ok()?;
+        let Some(ContentView::Receipt(receipt)) = message.content else { return None };
+        let writer = PublicKey::from_bytes(receipt.conversation.try_into().ok()?).ok()?;
+        let read = Self::read(ReceiptKind::READ, plaintext, own, &writer)?;
+        (writer != *own).then_some((writer, read))
+    }
+
     /// Returns true if the plaintext is a receipt of any kind. Receipts are not shown.
     pub(super) fn is_in(plaintext: &[u8]) -> bool {
         let message = Message::view(plaintext, Limits::default()).ok();
@@ -51,6 +66,7 @@ impl TextReceipt {
     /// `None` if there are no runs, or more than [`MAX_RUNS`].
     pub(super) fn plaintext(
         &self,
+        kind: ReceiptKind,
         sender: &PublicKey,
         writer: &PublicKey,
     ) -> Option<Zeroizing<Vec<u8>>> {
@@ -63,7 +79,7 @@ impl TextReceipt {
         let message = Message::from(Content::Receipt(Receipt {
             conversation: writer.as_bytes()[..].into(),
             sender: *sender.as_bytes(),
-            kind: ReceiptKind::DELIVERED,
+            kind,
             messages: ids,
             ..Receipt::default()
         }));

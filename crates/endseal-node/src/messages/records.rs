@@ -91,6 +91,8 @@ pub(super) const DEPARTED: u16 = 41;
 pub(super) const IN_FORCE: u16 = 42;
 /// Milliseconds by which the clock of this device is behind that of the hub.
 pub(super) const CLOCK: u16 = 43;
+/// Texts of others that this person has read, by their writer and series.
+pub(super) const READ: u16 = 44;
 /// Persons whose safety number was compared: empty records, by identity.
 pub(super) const VERIFIED: u16 = 36;
 /// Addresses of devices by their peer ids.

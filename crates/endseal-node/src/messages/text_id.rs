@@ -1,5 +1,6 @@
 //! Ids of texts (docs/spec/node.md, "Texts").
 
+use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_session::EngineError;
 
@@ -104,6 +105,15 @@ impl TextId {
 /// Name of a record of a series of texts in a conversation: name of the conversation || series (8).
 pub(super) fn series_name(conversation: &Conversation, series: &[u8; SERIES_LEN]) -> Vec<u8> {
     [&conversation.name()[..], series].concat()
+}
+
+/// A series of texts: its conversation, the identity of its writer, and its bytes.
+pub(super) type OfSeries = (Conversation, PublicKey, [u8; SERIES_LEN]);
+
+/// Name of a record of a series that another person wrote: [`series_name`] || start of the writer
+/// (16).
+pub(super) fn name_of((conversation, writer, series): &OfSeries) -> Vec<u8> {
+    [&series_name(conversation, series)[..], &writer.as_bytes()[..16]].concat()
 }
 
 /// Assigns the id of a new text: the next one of the series in its conversation.

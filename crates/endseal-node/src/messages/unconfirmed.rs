@@ -5,6 +5,7 @@
 use alloc::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
 
+use endseal_codec::ReceiptKind;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::hash;
 use endseal_crypto::peer_id::PeerId;
@@ -19,11 +20,12 @@ use super::frame_target::Target;
 use super::hub_groups::HubGroups;
 use super::node_files::NodeFiles;
 use super::payload::HubGroupId;
+use super::read_texts;
 use super::receipt::{MAX_RUNS, TextReceipt};
-use super::records::{self, ARRIVED, DUE, RECEIPT, Transaction};
+use super::records::{self, ARRIVED, DUE, READ, RECEIPT, Transaction};
 use super::runs::Runs;
 use super::shared_engine::SharedEngine;
-use super::text_id::{SERIES_LEN, TextId, series_name};
+use super::text_id::{OfSeries, SERIES_LEN, TextId, name_of};
 
 /// Receipts that are read at once.
 const PAGE: usize = 32;
@@ -51,17 +53,15 @@ pub(super) struct Arrived {
 impl Arrived {
     pub(super) fn of(
         transaction: &Transaction<'_, '_>,
-        conversation: &Conversation,
-        writer: &PublicKey,
-        series: &[u8; SERIES_LEN],
+        of: &OfSeries,
     ) -> Result<Option<Self>, EngineError> {
-        let value = transaction.record(ARRIVED, &Self::name(conversation, writer, series))?;
+        let value = transaction.record(ARRIVED, &name_of(of))?;
         value.map(|value| Self::read(&value).ok_or(EngineError::Damaged("arrived"))).transpose()
     }
 
-    /// Name of the record: name of the conversation || series (8) || start of the writer (16).
-    fn name(conversation: &Conversation, writer: &PublicKey, series: &[u8; SERIES_LEN]) -> Vec<u8> {
-        [&series_name(conversation, series)[..], &writer.as_bytes()[..16]].concat()
+    /// Returns true if a text with this number has arrived.
+    pub(super) fn has(&self, number: u64) -> bool {
+        self.runs.contains(number)
     }
 
     fn read(value: &[u8]) -> Option<Self> {
@@ -114,12 +114,9 @@ impl Arrived {
     pub(super) fn put(
         &self,
         transaction: &Transaction<'_, '_>,
-        conversation: &Conversation,
-        writer: &PublicKey,
-        series: &[u8; SERIES_LEN],
+        of: &OfSeries,
     ) -> Result<(), EngineError> {
-        let name = Self::name(conversation, writer, series);
-        transaction.put_record(ARRIVED, &name, &self.to_bytes())
+        transaction.put_record(ARRIVED, &name_of(of), &self.to_bytes())
     }
 
     /// Forgets the series of a conversation in which nothing arrived for longest, of more than
@@ -138,45 +135,67 @@ impl Arrived {
             && let Some((_, oldest)) = series.into_iter().min()
         {
             transaction.remove_record(ARRIVED, oldest)?;
+            transaction.remove_record(READ, oldest)?;
         }
         Ok(())
     }
 }
 
-/// A receipt that is due.
+/// A receipt or read mark that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Due {
-    /// Device that wrote the texts, and gets the receipt.
-    pub(super) writer: Address,
+    /// Device that gets it: the one that wrote the texts, or another one of this person.
+    pub(super) to: Address,
+    /// Writer of the texts, of a read mark.
+    pub(super) read_of: Option<PublicKey>,
     pub(super) series: [u8; SERIES_LEN],
     pub(super) conversation: Conversation,
 }
 
 impl Due {
     /// Notes that a device gets a receipt for a series: name device (36) || series (8), value
-    /// conversation.
+    /// conversation. Of a read mark the name goes on with the start of the writer (16), and the
+    /// value begins with the writer (32).
     pub(super) fn put(&self, transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
-        transaction.put_record(DUE, &self.name(), &self.conversation.name())
+        transaction.put_record(DUE, &self.name(), &self.value())
     }
 
     fn name(&self) -> Vec<u8> {
-        [&records::device_name(&self.writer)[..], &self.series].concat()
+        let writer = self.read_of.as_ref().map_or(&[][..], |it| &it.as_bytes()[..16]);
+        [&records::device_name(&self.to)[..], &self.series, writer].concat()
     }
 
-    fn read(name: &[u8], conversation: &[u8]) -> Option<Self> {
-        let (device, series) = name.split_last_chunk()?;
-        let conversation = Conversation::in_name(conversation)?;
-        Some(Self { writer: records::device_in_name(device)?, series: *series, conversation })
+    fn value(&self) -> Vec<u8> {
+        let writer = self.read_of.as_ref().map_or(&[][..], |it| it.as_bytes());
+        [writer, &self.conversation.name()].concat()
     }
 
-    /// Encodes the record of a receipt in the outbox: name || conversation.
+    fn read(name: &[u8], value: &[u8]) -> Option<Self> {
+        let (device, rest) = name.split_at_checked(ADDRESS_LEN)?;
+        let (series, writer) = rest.split_first_chunk()?;
+        let (read_of, conversation) = match writer {
+            [] => (None, value),
+            _ => {
+                let (writer, conversation) = value.split_first_chunk()?;
+                (Some(PublicKey::from_bytes(writer).ok()?), conversation)
+            }
+        };
+        let (to, conversation) =
+            (records::device_in_name(device)?, Conversation::in_name(conversation)?);
+        Some(Self { to, read_of, series: *series, conversation })
+    }
+
+    /// Encodes the record of a receipt in the outbox: length of the name (1) || name || value.
     fn to_bytes(self) -> Vec<u8> {
-        [self.name(), self.conversation.name()].concat()
+        let name = self.name();
+        let len = u8::try_from(name.len()).unwrap_or_default();
+        [&[len], &name[..], &self.value()].concat()
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (name, conversation) = bytes.split_at_checked(ADDRESS_LEN + SERIES_LEN)?;
-        Self::read(name, conversation)
+        let (len, rest) = bytes.split_first()?;
+        let (name, value) = rest.split_at_checked(usize::from(*len))?;
+        Self::read(name, value)
     }
 }
 
@@ -190,8 +209,9 @@ pub(super) fn waits(engine: &mut Engine) -> Result<bool, EngineError> {
     Ok(is_due(engine)? || !engine.transaction(|it| receipts_that_wait(it))?.is_empty())
 }
 
-/// Encrypts the receipts that are due, each as a note for the device that wrote the texts. Members
-/// of teams, contacts and persons to whom this device has written receive them. The caller MUST
+/// Encrypts the receipts that are due, each as a note for the device that wrote the texts, and read
+/// marks for the other devices of this person. Members of teams, contacts and persons to whom this
+/// device has written receive receipts. The caller MUST
 /// have sent the texts before: a receipt stays due while texts for the same device wait. An older
 /// receipt that still waits for the same device is dropped. Returns true if receipts wait.
 pub(super) fn encrypt_receipts(
@@ -212,13 +232,14 @@ pub(super) fn encrypt_receipts(
             busy.extend(target.group.filter(|_| target.is_text()));
         })?;
         let mut places = HashMap::new();
-        for Due { writer, conversation, .. } in &due {
-            let of = (*writer, *conversation);
+        for Due { to, conversation, .. } in &due {
+            let of = (*to, *conversation);
             if places.contains_key(&of) {
                 continue;
             }
-            let person = &writer.identity;
+            let person = &to.identity;
             let is_known = match conversation {
+                _ if *person == own => true,
                 // Members of a team know of each other.
                 Conversation::Group(_) => true,
                 Conversation::Person(_) => {
@@ -228,12 +249,12 @@ pub(super) fn encrypt_receipts(
             };
             let confirms = is_known && BlockedPerson::of(transaction, person)?.is_none();
             let place = match confirms {
-                true => Place::of(transaction, conversation, writer)?,
+                true => Place::of(transaction, conversation, to)?,
                 false => None,
             };
             places.insert(of, place);
         }
-        let place = |it: &Due| places.get(&(it.writer, it.conversation)).and_then(Option::as_ref);
+        let place = |it: &Due| places.get(&(it.to, it.conversation)).and_then(Option::as_ref);
         due.retain(|it| place(it).is_none_or(|place| !busy.contains(&place.group)));
         for (number, of) in receipts_that_wait(transaction)? {
             if due.contains(&of) {
@@ -288,12 +309,20 @@ impl Place {
         own: &PublicKey,
         due: &Due,
     ) -> Result<(), EngineError> {
-        let &Due { writer, series, conversation } = due;
-        let arrived = Arrived::of(transaction, &conversation, &writer.identity, &series)?;
-        let Some(Arrived { runs, .. }) = arrived else { return Ok(()) };
-        let receipt = TextReceipt { series, runs }.plaintext(own, &writer.identity);
+        let &Due { to, read_of, series, conversation } = due;
+        let (kind, writer) = match read_of {
+            Some(writer) => (ReceiptKind::READ, writer),
+            None => (ReceiptKind::DELIVERED, to.identity),
+        };
+        let of = (conversation, writer, series);
+        let runs = match read_of {
+            Some(_) => read_texts::of(transaction, &of)?,
+            None => Arrived::of(transaction, &of)?.map(|it| it.runs),
+        };
+        let Some(runs) = runs else { return Ok(()) };
+        let receipt = TextReceipt { series, runs }.plaintext(kind, own, &writer);
         let Some(plaintext) = receipt else { return Ok(()) };
-        match transaction.send_note(&self.group, writer, &plaintext, &mut OsRandom) {
+        match transaction.send_note(&self.group, to, &plaintext, &mut OsRandom) {
             Ok(sequence) => {
                 transaction.put_record(RECEIPT, &sequence.to_be_bytes(), &due.to_bytes())?;
                 Target::member(self.group, self.peer).put(transaction, sequence)

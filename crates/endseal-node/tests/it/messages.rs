@@ -14,6 +14,7 @@ mod lost_welcomes;
 mod people;
 mod prompt_visits;
 mod random_visits;
+mod read_marks;
 mod receipts;
 mod service;
 mod team_attacks;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use endseal_codec::ReceiptKind;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::Address;
 use endseal_node::messages::{
@@ -30,7 +31,7 @@ fn every_vector_is_read_as_it_says() {
         assert_eq!(vector.as_object().unwrap().len(), fields, "fields of {}", path.display());
         counts[usize::from(found.is_ok())] += 1;
     }
-    assert_eq!(counts, [99, 35], "refusals and successes");
+    assert_eq!(counts, [102, 37], "refusals and successes");
 }
 
 /// Returns the number of inputs of the kind, and the outputs.
@@ -38,7 +39,8 @@ fn read(vector: &Value) -> (usize, Found) {
     match text(vector, "kind") {
         "payload" => (1, payload(vector).ok_or("frame")),
         "text" => (3, said(vector).ok_or("text")),
-        "receipt" => (3, receipt(vector).ok_or("receipt")),
+        "receipt" => (3, receipt(ReceiptKind::DELIVERED, vector).ok_or("receipt")),
+        "read-mark" => (3, receipt(ReceiptKind::READ, vector).ok_or("receipt")),
         "hub" => (2, hub(vector).ok_or("record")),
         "history" => (2, row(vector).ok_or("record")),
         "problem" => (2, problem(vector).ok_or("record")),
@@ -69,9 +71,10 @@ fn said(vector: &Value) -> Option<Outputs> {
     Some(vec![("text", text.text.to_owned()), ("time", text.time.to_string())])
 }
 
-fn receipt(vector: &Value) -> Option<Outputs> {
+fn receipt(kind: ReceiptKind, vector: &Value) -> Option<Outputs> {
     let key = |field| PublicKey::from_bytes(&bytes(vector, field).try_into().unwrap()).unwrap();
-    let receipt = TextReceipt::read(&bytes(vector, "bytes"), &key("sender"), &key("receiver"))?;
+    let receipt =
+        TextReceipt::read(kind, &bytes(vector, "bytes"), &key("sender"), &key("receiver"))?;
     let runs = receipt.runs().map(|(first, last)| {
         if first == last { first.to_string() } else { format!("{first}-{last}") }
     });
