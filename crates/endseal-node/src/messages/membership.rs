@@ -233,7 +233,9 @@ async fn publish<E: From<EngineError> + From<HubError>>(
     replace: bool,
 ) -> Result<(), E> {
     let now = records::now();
-    // Noted before: a process that is killed in between wastes key packages, and gives none twice.
+    // Counted before: a process that is killed in between wastes key packages, and gives none
+    // twice.
+    // That those of before are replaced is noted when the hub has said so.
     let publish = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         let (suite, time) = (Suite::MlKem768X25519, clock::time(transaction)?);
         let made = (0..count).map(|_| transaction.key_package(suite, time));
@@ -241,9 +243,7 @@ async fn publish<E: From<EngineError> + From<HubError>>(
         let last_resort = transaction.last_resort_key_package(suite, time).map_err(of_engine)?;
         let known = Published::load(transaction)?;
         let count = known.count + prekeys.len() as u64 + 1;
-        let time = if replace || known.time == 0 { now } else { known.time };
-        Published { count, time }.put(transaction)?;
-        transaction.published(&[])?;
+        Published { count, time: if replace { 0 } else { known.time } }.put(transaction)?;
         Ok::<_, EngineError>(Publish {
             prekeys: prekeys.into_iter().map(Vec::into_boxed_slice).collect(),
             last_resort: last_resort.into(),
@@ -252,9 +252,16 @@ async fn publish<E: From<EngineError> + From<HubError>>(
         })
     })?;
     match hub.ask(Request::Publish(publish)).await? {
-        Answer::Welcome(_) => Ok(()),
-        _ => Err(HubError::Fault(HubFault::Unexpected).into()),
+        Answer::Welcome(_) => {}
+        _ => return Err(HubError::Fault(HubFault::Unexpected).into()),
     }
+    Ok(engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        let known = Published::load(transaction)?;
+        if known.time == 0 {
+            Published { time: now, ..known }.put(transaction)?;
+        }
+        transaction.published(&[])
+    })?)
 }
 
 fn of_engine(error: GroupChangeError) -> EngineError {

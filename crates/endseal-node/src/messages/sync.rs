@@ -196,15 +196,15 @@ pub(super) async fn greet(
         engine.with(Engine::mark_restored)?;
         return Ok(false);
     }
-    let (has_changed, behind) = engine.transaction(|transaction| {
-        Ok::<_, EngineError>((clock::note(transaction, welcome.time)?, clock::behind(transaction)?))
+    report.clock_behind = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        if clock::note(transaction, welcome.time)? {
+            // Those at the hub have a lifetime by the clock that this device had.
+            let known = Published::load(transaction)?;
+            Published { time: 0, ..known }.put(transaction)?;
+        }
+        clock::behind(transaction)
     })?;
-    report.clock_behind = behind;
     let sequence = welcome.sequence.unwrap_or_default();
-    if has_changed && sequence >= membership.sequence {
-        // Those at the hub have a lifetime by the clock that this device had.
-        replace_prekeys::<SyncError>(hub, engine).await?;
-    }
     if sequence < membership.sequence {
         report.hub_forgot = Some(membership.time);
         replace_prekeys::<SyncError>(hub, engine).await?;

@@ -414,6 +414,37 @@ async fn a_restored_hub_hands_out_no_used_prekey() {
     assert_eq!(texts, ["from carol", "from dave", "another"], "{classes:?}");
 }
 
+/// The connection breaks while key packages are replaced.
+#[tokio::test(flavor = "multi_thread")]
+async fn key_packages_that_the_hub_did_not_take_are_replaced_with_the_next_visit() {
+    const PUBLISHED: u16 = 17;
+    let (asked, is_silent) = (Arc::<Mutex<Vec<bool>>>::default(), Arc::new(Mutex::new(false)));
+    let (_, memory) = lying_hub(Lies::default());
+    let (seen, silent) = (Arc::clone(&asked), Arc::clone(&is_silent));
+    let liar = Liar::new(move |peer, request| {
+        if let Request::Publish(publish) = &request
+            && !publish.prekeys.is_empty()
+        {
+            seen.lock().unwrap().push(publish.replace);
+            if *silent.lock().unwrap() {
+                return None;
+            }
+        }
+        Some(memory.lock().unwrap().answers(*peer.as_bytes(), request, &Lies::default()))
+    });
+    let world = World::new();
+    let mut alice = liar.member(&world, "alice").await;
+    // They are of a time long ago.
+    let value = [21_u64.to_le_bytes(), 1_u64.to_le_bytes()].concat();
+    alice.engine.transaction(|it| it.put_record(PUBLISHED, &[], &value)).unwrap();
+    *is_silent.lock().unwrap() = true;
+    assert!(liar.visit(&mut alice).await.1.is_err());
+    *is_silent.lock().unwrap() = false;
+    assert!(liar.visit(&mut alice).await.1.is_ok());
+    assert!(liar.visit(&mut alice).await.1.is_ok());
+    assert_eq!(*asked.lock().unwrap(), [true; 3]);
+}
+
 /// A counter that is used up simulates a crash between the messages and their problems.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_dies_before_problems_are_written_has_them_later() {
