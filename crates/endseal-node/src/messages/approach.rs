@@ -10,13 +10,16 @@ use endseal_keyring::device::{Address, Certificate};
 use endseal_session::group::{Evidence, GroupDevice, Members, MembershipState};
 use endseal_session::{EngineError, GroupChangeError};
 
+use super::arrivals;
 use super::clock;
 use super::conversation::Conversation;
+use super::departure::LeftTeam;
 use super::error::SyncError;
 use super::frame_target::Target;
 use super::hub::HubClient;
 use super::hub_groups::{HubGroup, HubGroups};
 use super::in_force;
+use super::known_persons::KnownPersons;
 use super::lost_member;
 use super::node_files::{NodeFiles, RosterResult};
 use super::participants::Participants;
@@ -89,17 +92,26 @@ impl Sender<'_, '_> {
         let Some(mut participants) = found else { return Ok(None) };
         let (mut gone, mut is_full) = (Vec::new(), false);
         for _ in 0..ATTEMPTS {
+            let own = engine.with(|engine| engine.certificate().clone());
+            let plan = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                let known = KnownPersons::new(files.home());
+                report.add_noted(arrivals::note(
+                    transaction,
+                    &own.address().identity,
+                    files,
+                    &known,
+                )?);
+                participants.renew(transaction)?;
+                match has_left(transaction, conversation)? {
+                    true => Ok(None),
+                    false => Plan::of(transaction, conversation, &participants, &own),
+                }
+            })?;
             // A commit that was opened meanwhile may have brought another roster.
-            if let (Conversation::Group(id), Some(known)) = (conversation, &participants.roster)
-                && files.roster(id).is_none_or(|newest| *newest != **known)
-            {
+            if !self.is_newest_roster(conversation, &participants) {
                 skip(conversation, None, SkippedReason::Behind, report);
                 return Ok(None);
             }
-            let own = engine.with(|engine| engine.certificate().clone());
-            let plan = engine.transaction(|transaction| {
-                Plan::of(transaction, conversation, &participants, &own)
-            })?;
             let Some(plan) = plan else {
                 skip(conversation, None, SkippedReason::NotMember, report);
                 return Ok(None);
@@ -116,7 +128,7 @@ impl Sender<'_, '_> {
             let asks_again = is_new || participants.roster.is_none() || at_hub.is_some();
             let mut added =
                 self.key_packages(&mut participants, &wanted, &gone, asks_again).await?;
-            let number = loop {
+            let made = loop {
                 let is_needed = !added.is_empty() || at_hub.is_some() || plan.is_needed();
                 if let Some(group) = plan.group.filter(|_| !is_needed) {
                     return Ok(Some(group.id));
@@ -135,10 +147,25 @@ impl Sender<'_, '_> {
                     return Ok(None);
                 }
                 let made = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-                    plan.commit(transaction, conversation, &participants, &added, at_hub.clone())
+                    // Something may have been opened, or the team left, while the hub was asked.
+                    let is_same = participants.renew(transaction)?
+                        && !has_left(transaction, conversation)?
+                        && self.is_newest_roster(conversation, &participants);
+                    match is_same {
+                        true => plan
+                            .commit(
+                                transaction,
+                                conversation,
+                                &participants,
+                                &added,
+                                at_hub.clone(),
+                            )
+                            .map(Some),
+                        false => Ok(None),
+                    }
                 });
                 match made {
-                    Ok(number) => break number,
+                    Ok(made) => break made,
                     Err(GroupChangeError::Engine(error)) => return Err(error.into()),
                     // Some of the key packages cannot be used.
                     Err(_) if !added.is_empty() => {
@@ -163,6 +190,7 @@ impl Sender<'_, '_> {
                     }
                 }
             };
+            let Some(number) = made else { continue };
             match put_commit(hub, engine, state, number).await? {
                 Decision::Accepted => self.send_to_added(conversation, plan.group, &added)?,
                 Decision::Members => {}
@@ -202,6 +230,16 @@ impl Sender<'_, '_> {
         }
         skip(conversation, None, SkippedReason::NoSession, report);
         Ok(None)
+    }
+
+    /// Returns true if no other roster of a team has come than the one that was read.
+    fn is_newest_roster(&self, conversation: &Conversation, participants: &Participants) -> bool {
+        match (conversation, &participants.roster) {
+            (Conversation::Group(id), Some(known)) => {
+                self.files.roster(id).is_some_and(|newest| *newest == **known)
+            }
+            _ => true,
+        }
     }
 
     /// Returns true if a device can be added by its key package. Nothing is changed.
@@ -327,6 +365,14 @@ impl Sender<'_, '_> {
         });
         Ok(added.collect())
     }
+}
+
+/// Returns true if this person has left a team, and the others have learned of it or need not.
+fn has_left(
+    transaction: &Transaction<'_, '_>,
+    conversation: &Conversation,
+) -> Result<bool, EngineError> {
+    Ok(LeftTeam::of(transaction, conversation)?.is_some_and(|left| !left.is_due))
 }
 
 impl Plan {

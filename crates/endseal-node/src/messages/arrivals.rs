@@ -157,7 +157,7 @@ pub(super) fn settle(
 
 /// Gives the messages of a group with numbers above `after` that are in the inbox numbers above all
 /// others, so that they are processed again: they were passed over before.
-pub(super) fn deliver_again(
+fn deliver_again(
     transaction: &mut Transaction<'_, '_>,
     group: &HubGroupId,
     mut after: u64,
@@ -182,6 +182,37 @@ pub(super) fn deliver_again(
         }
     }
     Ok(())
+}
+
+/// Processes the messages of a group with numbers above `after` that were passed over in the inbox
+/// before the group was compared.
+pub(super) fn note_passed_over(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    files: &NodeFiles<'_>,
+    group: &HubGroupId,
+    mut after: u64,
+) -> Result<Noted, EngineError> {
+    let (begin, end) = (after, noted(transaction)?);
+    let known = KnownPersons::new(files.home());
+    let mut scan = Scan::new(own, files, &known);
+    while after < end {
+        let page = transaction.inbox(after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = last.number;
+        for received in page {
+            let is_of_group = received.conversation == ConversationId::Group(group.to_vec());
+            // Texts are processed with the next ones.
+            if is_of_group && received.number <= end && received.kind != ReceivedKind::Text {
+                scan.note(transaction, &received)?;
+                transaction.consume(received.number)?;
+                scan.result.receipts += 1;
+            }
+        }
+    }
+    let result = scan.finish(transaction)?;
+    deliver_again(transaction, group, begin)?;
+    Ok(result)
 }
 
 /// Drops the messages with numbers above `after` of a group that is not taken for one of a

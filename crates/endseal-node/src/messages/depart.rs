@@ -27,6 +27,10 @@ impl Sender<'_, '_> {
         let conversation = Conversation::Group(*team);
         for _ in 0..ATTEMPTS {
             let made = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                // A later roster may have invited this person again.
+                if LeftTeam::of(transaction, &conversation)?.is_none() {
+                    return Ok(None);
+                }
                 let own = self.own.identity;
                 // The others are members of those that were given up here, too.
                 let mut groups = HubGroups::of(transaction, &conversation)?;

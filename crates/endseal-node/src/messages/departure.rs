@@ -13,7 +13,7 @@ use super::hub_groups::{HubGroup, HubGroups};
 use super::in_force;
 use super::leave_error::LeaveError;
 use super::records::{self, DEPARTED, LEFT, Transaction};
-use super::unsend::forget_unsent;
+use super::unsend::{forget_unsent, forget_waiting};
 use crate::home::Home;
 use crate::wire_text;
 
@@ -221,5 +221,6 @@ pub(super) fn finish(
         *group = HubGroup { given_up: records::now(), ..*group };
     }
     groups.put(transaction)?;
+    forget_waiting(transaction, &Conversation::Group(*team))?;
     LeftTeam { epoch, is_due: false }.put(transaction, team)
 }

@@ -12,7 +12,7 @@ pub(crate) const FRAME: u16 = 5;
 const PAGE: usize = 32;
 
 /// Receivers of a ciphertext in the outbox, and the text that it holds.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     /// Number of the text's row in the history; 0 for everything that is no text.
     pub(crate) row: u64,

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::{Address, Certificate};
 use endseal_keyring::{PersonRecord, Roster};
+use endseal_session::EngineError;
 use endseal_session::group::{Evidence, Members, MembershipState};
 
 use super::conversation::Conversation;
@@ -14,6 +15,7 @@ use super::directory::{self, Found};
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::node_files::NodeFiles;
+use super::records::Transaction;
 use super::report::{Skipped, SkippedReason, SyncReport};
 use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
@@ -112,6 +114,25 @@ impl Participants {
             }
         }
         Ok(missing)
+    }
+
+    /// Reads again what commits and records that were opened meanwhile have brought. Returns true
+    /// if it was the same.
+    pub(super) fn renew(&mut self, transaction: &Transaction<'_, '_>) -> Result<bool, EngineError> {
+        let mut is_same = true;
+        if let Some(roster) = &self.roster {
+            let departed = departure::departed(transaction, roster.id())?;
+            is_same &= departed == self.departed;
+            self.departed = departed;
+        }
+        for identity in &self.identities {
+            let Some(newest) = directory::known_in(transaction, identity)? else { continue };
+            if self.records.get(identity).is_none_or(|it| it.epoch() < newest.epoch()) {
+                self.records.insert(*identity, newest);
+                is_same = false;
+            }
+        }
+        Ok(is_same)
     }
 
     /// Returns the certificates of those of these devices that are at the hub. Persons about whom

@@ -161,6 +161,8 @@ pub(super) async fn put_commit(
     let decision = match decision {
         Refusal::None => {
             engine.transaction(|transaction| accept(transaction, number, &commit))?;
+            // Messages of its epoch may have waited for it.
+            engine.note_arrivals();
             state.forget(&group);
             state.forget_at_hub(&group);
             return Ok(Decision::Accepted);

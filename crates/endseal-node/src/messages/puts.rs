@@ -256,6 +256,11 @@ impl<'f> Round<'f> {
             for (pending, target) in page.by_ref() {
                 bytes += pending.body.len();
                 let number = pending.number;
+                // It may have been settled while another one was sent.
+                let present = engine.transaction(|it| Target::of(it, number))?;
+                if present.is_none_or(|it| it != target) {
+                    continue;
+                }
                 match engine.with(|engine| self.put(engine, pending, &target))? {
                     Some(put) if self.puts.send(number) => exchange.feed(put).await?,
                     Some(_) => {}
@@ -358,9 +363,10 @@ impl<'f> Round<'f> {
                 return Err(SyncError::Restored);
             }
             (Code::EPOCH, Some(group)) => {
-                let state = self.state;
-                if let Some(epoch) = self.epoch(engine, &group)? {
-                    state.note_behind(group, epoch.number);
+                // The commit that it lacks may have been opened since it was sent.
+                let pending = engine.outbox().pending(sequence.saturating_sub(1), 1)?.pop();
+                if let Some(epoch) = pending.and_then(|it| epoch_of(&it.body)) {
+                    self.state.note_behind(group, epoch);
                 }
             }
             (Code::MEMBERS, Some(group)) => self.state.note_at_hub(group, named().collect()),

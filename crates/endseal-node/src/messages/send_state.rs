@@ -26,7 +26,7 @@ const PATIENT: Duration = Duration::from_secs(20);
 /// A group that is behind: the hub refused a frame, because the group is in another epoch there.
 #[derive(Clone, Copy)]
 struct Behind {
-    /// Epoch here when the frame was refused.
+    /// Epoch of the frame.
     epoch: u64,
     since: Instant,
 }
@@ -45,7 +45,7 @@ pub(super) struct SendState {
 }
 
 impl SendState {
-    /// Notes that a frame of a group was refused because of its epoch, which is `epoch` here.
+    /// Notes that a frame of a group, made in `epoch`, was refused because of it.
     pub(super) fn note_behind(&self, group: HubGroupId, epoch: u64) {
         let behind = Behind { epoch, since: Instant::now() };
         self.behind.borrow_mut().entry(group).or_insert(behind);
@@ -61,7 +61,7 @@ impl SendState {
         is_behind
     }
 
-    /// Returns the groups that are behind, in the epoch that they had when a frame was refused.
+    /// Returns the groups that are behind, with the epochs of the frames that were refused.
     pub(super) fn all_behind(
         &self,
         engine: &SharedEngine<'_>,
@@ -85,10 +85,11 @@ impl SendState {
     }
 
     /// Returns the groups that have been behind for so long that they must be given up.
-    pub(super) fn stuck(&self) -> Vec<HubGroupId> {
+    pub(super) fn stuck(&self, engine: &SharedEngine<'_>) -> Result<Vec<HubGroupId>, EngineError> {
+        let mut groups: Vec<_> = self.all_behind(engine)?.into_iter().map(|(id, _)| id).collect();
         let behind = self.behind.borrow();
-        let stuck = behind.iter().filter(|(_, it)| it.since.elapsed() > PATIENT);
-        stuck.map(|(group, _)| *group).collect()
+        groups.retain(|id| behind.get(id).is_some_and(|it| it.since.elapsed() > PATIENT));
+        Ok(groups)
     }
 
     pub(super) fn forget(&self, group: &HubGroupId) {

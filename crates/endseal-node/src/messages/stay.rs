@@ -194,7 +194,7 @@ impl Stay<'_, '_> {
                     () = &mut age => return Ok(()),
                 }
                 sent = SyncReport::default();
-                for group in state.stuck() {
+                for group in state.stuck(self.engine)? {
                     give_up(sender, &group)?;
                 }
                 ended = sender.send_all(&mut sent).await;

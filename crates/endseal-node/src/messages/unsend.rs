@@ -73,6 +73,24 @@ pub(super) fn forget_unsent(
     }
 }
 
+/// Sends none of the texts to a team any more that wait to be encrypted: this person has left it.
+/// Those that have left this device stay in the history.
+pub(super) fn forget_waiting(
+    transaction: &Transaction<'_, '_>,
+    to: &Conversation,
+) -> Result<(), EngineError> {
+    forget_unsent(transaction, to)?;
+    let mut after = 0;
+    loop {
+        let page = Waiting::page(transaction, after)?;
+        let Some((last, _)) = page.last() else { return Ok(()) };
+        after = *last;
+        for (number, _) in page.iter().filter(|(_, it)| it.to == *to) {
+            transaction.remove_record(UNSENT, &number.to_be_bytes())?;
+        }
+    }
+}
+
 /// Deletes a text that was written here, and its mark if it waits unencrypted. Its id is never
 /// given again, and counts as confirmed, so that nothing counts or sends the text any more.
 pub(super) fn forget_sent(

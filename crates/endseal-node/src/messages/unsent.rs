@@ -8,6 +8,7 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_keyring::Roster;
 use endseal_keyring::roster::GroupId;
+use endseal_session::group::Members;
 use endseal_session::{EngineError, SendError};
 
 use super::approach::Sender;
@@ -37,7 +38,7 @@ impl Sender<'_, '_> {
     pub(super) async fn encrypt_unsent(&self, report: &mut SyncReport) -> Result<(), SyncError> {
         let own = self.engine.address().identity;
         let (mut reached, mut changed) = (HashMap::new(), HashMap::new());
-        let known = KnownDocuments::of(self)?;
+        let mut known = KnownDocuments::of(self)?;
         for conversation in self.engine.transaction(|it| known.due(it))? {
             if !self.state.may_try(&conversation) {
                 continue;
@@ -48,20 +49,19 @@ impl Sender<'_, '_> {
                 // The last change that this person made of the team comes first.
                 let in_force = self.engine.transaction(|it| in_force::of(it, team))?;
                 if known.documents(&conversation).roster > in_force
-                    && self.reach(&conversation, &mut SyncReport::default()).await?.is_some()
+                    && let Some(group) = self.change(&conversation, report).await?.0
                 {
-                    self.engine.transaction(|it| known.note(it, &conversation))?;
+                    self.engine.transaction(|it| known.note(it, &conversation, &group))?;
                 }
                 self.depart(team).await?;
                 continue;
             }
             // The user need not learn whom it does not reach, unless a text waits.
-            let mut of_change = SyncReport::default();
-            let group = self.reach(&conversation, &mut of_change).await?;
-            changed.insert(conversation, of_change);
+            let (group, not_reached) = self.change(&conversation, report).await?;
+            changed.insert(conversation, not_reached);
             if let Some(group) = group {
                 self.engine.transaction(|transaction| {
-                    known.note(transaction, &conversation)?;
+                    known.note(transaction, &conversation, &group)?;
                     announce(transaction, &own, &conversation, &group)
                 })?;
                 reached.insert(conversation, Some(group));
@@ -73,14 +73,16 @@ impl Sender<'_, '_> {
             let page = self.engine.transaction(|it| Waiting::page(it, after))?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             for (_, Waiting { to, .. }) in &page {
-                if let Some(SyncReport { skipped, mailbox_full, .. }) = changed.remove(to)
+                if let Some((skipped, mailbox_full)) = changed.remove(to)
                     && reached.contains_key(to)
                 {
                     report.skipped.extend(skipped);
                     report.mailbox_full |= mailbox_full;
                 }
                 if let Entry::Vacant(entry) = reached.entry(*to) {
-                    entry.insert(match known.is_alone && *to == Conversation::Person(own) {
+                    let has_left = self.engine.transaction(|it| LeftTeam::of(it, to))?.is_some();
+                    let is_alone = known.is_alone && *to == Conversation::Person(own);
+                    entry.insert(match has_left || is_alone {
                         true => None,
                         false => self.reach(to, report).await?,
                     });
@@ -103,10 +105,16 @@ impl Sender<'_, '_> {
                     if !is_unsent(transaction, *number)? {
                         continue;
                     }
+                    if LeftTeam::of(transaction, to)?.is_some() {
+                        continue;
+                    }
                     if announced.insert(*group) {
+                        if !known.note(transaction, to, group)? {
+                            // Its members are others than those of the newest roster.
+                            return Ok(None);
+                        }
                         // Members who are new get no text that was sent before.
                         receivers(transaction, to, &own)?;
-                        known.note(transaction, to)?;
                         announce(transaction, &own, to, group)?;
                     }
                     let Some(mailboxes) = self.mailboxes(transaction, group)? else {
@@ -136,6 +144,7 @@ impl Sender<'_, '_> {
                     return Ok(());
                 }
                 reached.clear();
+                known = KnownDocuments::of(self)?;
                 continue;
             };
             after = *last;
@@ -150,6 +159,21 @@ impl Sender<'_, '_> {
 }
 
 impl Sender<'_, '_> {
+    /// Changes a group as [`Self::reach`] does. Returns apart from the report whom it did not reach,
+    /// and whether a mailbox is full.
+    async fn change(
+        &self,
+        conversation: &Conversation,
+        report: &mut SyncReport,
+    ) -> Result<(Option<HubGroupId>, (Vec<Skipped>, bool)), SyncError> {
+        let mut of_change = SyncReport::default();
+        let group = self.reach(conversation, &mut of_change).await;
+        let skipped = core::mem::take(&mut of_change.skipped);
+        let is_full = core::mem::take(&mut of_change.mailbox_full);
+        report.add(of_change);
+        Ok((group?, (skipped, is_full)))
+    }
+
     /// Returns the mailboxes of a text: none if all members get it, and `None` if there is no
     /// mailbox any more.
     fn mailboxes(
@@ -253,17 +277,26 @@ impl KnownDocuments {
         Ok(due)
     }
 
-    /// Notes that the group in which texts of a conversation are sent has the documents.
+    /// Notes that the group in which texts of a conversation are sent has the documents. Returns
+    /// false if it has other ones, or devices that they do not name.
     fn note(
         &self,
-        transaction: &Transaction<'_, '_>,
+        transaction: &mut Transaction<'_, '_>,
         conversation: &Conversation,
-    ) -> Result<(), EngineError> {
+        group: &HubGroupId,
+    ) -> Result<bool, EngineError> {
         let mut groups = HubGroups::of(transaction, conversation)?;
         let documents = self.documents(conversation);
         if let Conversation::Group(team) = conversation
             && let Some((roster, _)) = self.rosters.get(team)
         {
+            let state = transaction.group(group)?.and_then(|it| it.conversation);
+            let Some(state) = state else { return Ok(false) };
+            let is_newest = matches!(state.members(), Members::Team(it) if **it == **roster)
+                && transaction.group_peers(group)?.iter().all(|(it, _)| state.has_device(it));
+            if !is_newest {
+                return Ok(false);
+            }
             in_force::note(transaction, team, roster.epoch())?;
             departure::settle(transaction, roster)?;
         }
@@ -271,7 +304,7 @@ impl KnownDocuments {
             groups.documents = documents;
             groups.put(transaction)?;
         }
-        Ok(())
+        Ok(true)
     }
 }
 

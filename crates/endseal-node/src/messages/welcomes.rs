@@ -10,7 +10,7 @@ use endseal_keyring::Roster;
 use endseal_session::group::{Members, MembershipState};
 use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
 
-use super::arrivals::{deliver_again, drop_messages, is_newest, noted};
+use super::arrivals::{drop_messages, is_newest, note_passed_over, noted};
 use super::conversation::Conversation;
 use super::departure::{self, LeftTeam};
 use super::directory;
@@ -114,7 +114,7 @@ pub(super) async fn compare_joined(
             return Ok(());
         }
         for (id, joined) in page {
-            if let Some(class) = compare(hub, engine, files, &id, &joined).await? {
+            if let Some(class) = compare((hub, engine, files), &id, &joined, report).await? {
                 report.problems += 1;
                 engine.transaction(|transaction: &mut Transaction<'_, '_>| {
                     transaction.forget_group(&id)?;
@@ -132,11 +132,10 @@ pub(super) async fn compare_joined(
 /// Compares the persons of a group with what is known of them. Returns the class of a problem if
 /// the group must be forgotten.
 async fn compare(
-    hub: &HubClient<'_>,
-    engine: &SharedEngine<'_>,
-    files: &NodeFiles<'_>,
+    (hub, engine, files): (&HubClient<'_>, &SharedEngine<'_>, &NodeFiles<'_>),
     id: &HubGroupId,
     joined: &Joined,
+    report: &mut SyncReport,
 ) -> Result<Option<&'static str>, SyncError> {
     let own = engine.address().identity;
     let group = engine.transaction(|transaction| transaction.group(id))?;
@@ -220,7 +219,7 @@ async fn compare(
         let has_passed = Joined::of(transaction, id)?.is_some_and(|it| it.has_passed);
         transaction.remove_record(JOINED, id)?;
         if has_passed {
-            deliver_again(transaction, id, joined.noted)?;
+            report.add_noted(note_passed_over(transaction, &own, files, id, joined.noted)?);
         }
         Ok(None)
     })?)

@@ -77,6 +77,29 @@ async fn who_leaves_gets_no_text_and_all_learn_it() {
     }
 }
 
+/// The text waits to be encrypted again, as one does whose group was given up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_of_who_left_makes_no_new_group() {
+    const UNSENT: u16 = 4;
+    let world = World::new();
+    let ([mut alice, mut bob, _], id) = team(&world).await;
+    let to = Conversation::Group(id);
+    write(&mut bob, &id, "before leaving");
+    bob.sync(&world).await;
+    let row = messages::history(&mut bob.engine, &to, 0, 9).unwrap().last().unwrap().number;
+    let value = [&[1], &id.as_bytes()[..]].concat();
+    bob.engine.transaction(|it| it.put_record(UNSENT, &row.to_be_bytes(), &value)).unwrap();
+    assert_eq!(leaves(&mut bob, &id).unwrap(), 0);
+    for _ in 0..3 {
+        bob.sync(&world).await;
+    }
+    assert_eq!(status(&mut bob.engine).unwrap().unsent, 0);
+    assert!(groups_of(&mut bob, &to).iter().all(|(_, given_up)| *given_up > 0));
+    alice.sync(&world).await;
+    assert_eq!(groups_of(&mut alice, &to).len(), 1);
+    assert_eq!(texts(&mut alice), ["before leaving"]);
+}
+
 /// The owner's device removes the member's without a text.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_removes_the_devices_of_who_left() {

@@ -3,8 +3,10 @@
 use core::num::NonZeroU32;
 
 use endseal_keyring::person::PersonChanges;
+use endseal_node::api::Request;
 use endseal_node::messages::{Conversation, history, status};
 
+use super::service::{ask, serving};
 use super::teams::{group, import, second_device, texts, write};
 use super::world::{Person, World};
 
@@ -95,6 +97,36 @@ async fn a_text_that_is_shown_after_its_mark_is_read() {
     second.sync(&world).await;
     assert_eq!(texts(&mut second), NONE);
     assert_eq!(rows(&mut second, &team), ["to the team"]);
+}
+
+/// The group, its text and the mark arrive together, while the inbox is read all the time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mark_in_a_group_that_is_compared_is_taken() {
+    let world = World::new();
+    let (mut bob, mut second) = with_second(&world, "bob").await;
+    let mut writers = Vec::new();
+    for number in 0..6 {
+        let mut writer = world.member(&format!("writer{number}")).await;
+        writer.say(&bob.identity, "first");
+        writer.sync(&world).await;
+        writers.push(writer);
+    }
+    bob.sync(&world).await;
+    assert_eq!(texts(&mut bob).len(), writers.len());
+    bob.sync(&world).await;
+    serving(&world, &mut second, async |client| {
+        let mut now = ask(&client, |it| it.status()).await;
+        while !now.1 {
+            ask(&client, |it| it.texts(&Request::Unread { after: 0 })).await;
+            now = ask(&client, |it| it.status()).await;
+        }
+        ask(&client, |it| it.sync(1)).await;
+    })
+    .await;
+    for writer in writers {
+        assert_eq!(rows(&mut second, &Conversation::Person(writer.identity)), ["first"]);
+    }
+    assert_eq!((unread(&mut second), texts(&mut second)), (0, Vec::new()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
