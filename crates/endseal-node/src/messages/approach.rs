@@ -1,8 +1,6 @@
 //! Brings the group of a conversation nearer to the devices of its persons, or makes one
 //! (docs/spec/node.md, "Groups of a conversation").
 
-use std::collections::HashSet;
-
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_delivery::MembersDigest;
@@ -27,10 +25,9 @@ use super::payload::HubGroupId;
 use super::pending_commit::{Decision, PendingCommit, put_commit};
 use super::records::{self, Transaction};
 use super::report::{Skipped, SkippedReason, SyncReport};
-use super::resend::{give_up_group, resend_in};
+use super::resend::give_up_group;
 use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
-use super::undelivered::receivers;
 
 /// Limit on the commits for one conversation in a visit. One suffices, unless the hub refuses it.
 const ATTEMPTS: usize = 4;
@@ -192,8 +189,7 @@ impl Sender<'_, '_> {
             };
             let Some(number) = made else { continue };
             match put_commit(hub, engine, state, number).await? {
-                Decision::Accepted => self.send_to_added(conversation, plan.group, &added)?,
-                Decision::Members => {}
+                Decision::Accepted | Decision::Members => {}
                 Decision::Gone(peers) => gone.extend(peers),
                 Decision::Refused => {
                     // The hub has other members, and not all of them can be brought back.
@@ -290,38 +286,6 @@ impl Sender<'_, '_> {
                 }
             }
             Ok::<_, EngineError>(!is_busy)
-        })
-    }
-
-    /// Marks the texts that the persons of added devices have not confirmed as unsent: they were
-    /// encrypted without these devices.
-    fn send_to_added(
-        &self,
-        conversation: &Conversation,
-        group: Option<HubGroup>,
-        added: &[Added],
-    ) -> Result<(), EngineError> {
-        let own = &self.own.identity;
-        let persons: HashSet<_> = added
-            .iter()
-            .map(|it| it.certificate.address().identity)
-            .filter(|it| it != own)
-            .collect();
-        self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-            for it in added {
-                if let Some(group) = &group {
-                    lost_member::note_welcome(
-                        transaction,
-                        &group.id,
-                        &it.certificate.keys().peer_id,
-                    )?;
-                }
-            }
-            let receivers = receivers(transaction, conversation, own)?;
-            for person in persons.iter().filter(|it| receivers.contains(it)) {
-                resend_in(transaction, own, conversation, person)?;
-            }
-            Ok(())
         })
     }
 

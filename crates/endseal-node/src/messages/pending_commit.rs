@@ -1,20 +1,28 @@
 //! Commits that wait for the hub's decision (docs/spec/node.md, "Groups of a conversation").
 
+use std::collections::HashSet;
+
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{Answer, Code, Commit, Conversation as HubConversation, Put, Request};
+use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
 use endseal_delivery::{MembersDigest, stored_limits};
+use endseal_keyring::device::Address;
 use endseal_session::{Engine, EngineError, GroupChangeError};
 
+use super::conversation::Conversation;
 use super::error::{HubError, SyncError};
 use super::hub::HubClient;
 use super::hub_groups::{HubGroups, conversation_of_group};
+use super::lost_member;
 use super::membership::membership_in;
 use super::payload::{HubGroupId, Payload, PayloadKind};
 use super::records::{self, COMMIT, Transaction};
+use super::resend::resend_in;
 use super::send_state::SendState;
 use super::shared_engine::SharedEngine;
+use super::undelivered::receivers;
 
 /// Commits that are read at once.
 const PAGE: usize = 64;
@@ -160,7 +168,8 @@ pub(super) async fn put_commit(
     let group = commit.group;
     let decision = match decision {
         Refusal::None => {
-            engine.transaction(|transaction| accept(transaction, number, &commit))?;
+            let own = engine.address();
+            engine.transaction(|transaction| accept(transaction, number, &commit, &own))?;
             // Messages of its epoch may have waited for it.
             engine.note_arrivals();
             state.forget(&group);
@@ -248,12 +257,15 @@ fn request(
     Ok(Some((commit, Request::Put(put))))
 }
 
-/// Applies a commit that the hub has accepted.
+/// Applies a commit of the device `own` that the hub has accepted.
 fn accept(
     transaction: &mut Transaction<'_, '_>,
     number: u64,
     commit: &PendingCommit,
+    own: &Address,
 ) -> Result<(), EngineError> {
+    let before = transaction.group_peers(&commit.group)?;
+    let is_new = transaction.group_epoch(&commit.group)? == Some(0);
     match transaction.accept_commit(&commit.group) {
         Ok(_) | Err(GroupChangeError::NoGroup) => {}
         Err(GroupChangeError::Engine(error)) => return Err(error),
@@ -269,6 +281,13 @@ fn accept(
             group.changed = group.renewed;
             groups.put(transaction)?;
         }
+        let mut added = transaction.group_peers(&commit.group)?;
+        added
+            .retain(|it| it.0 != *own && (!before.contains(it) || commit.replaced.contains(&it.1)));
+        send_to_added(transaction, &own.identity, &conversation, &added)?;
+        for (_, peer) in added.iter().filter(|_| !is_new) {
+            lost_member::note_welcome(transaction, &commit.group, peer)?;
+        }
     }
     if let Some(mut membership) = membership_in(transaction)?
         && number > membership.sequence
@@ -277,6 +296,22 @@ fn accept(
         membership.put(transaction)?;
     }
     forget(transaction, number)
+}
+
+/// Marks the texts that the persons of added devices have not confirmed as unsent: they were
+/// encrypted without these devices.
+fn send_to_added(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    conversation: &Conversation,
+    added: &[(Address, PeerId)],
+) -> Result<(), EngineError> {
+    let persons: HashSet<_> = added.iter().map(|(device, _)| device.identity).collect();
+    let receivers = receivers(transaction, conversation, own)?;
+    for person in receivers.iter().filter(|it| *it != own && persons.contains(it)) {
+        resend_in(transaction, own, conversation, person)?;
+    }
+    Ok(())
 }
 
 fn forget(transaction: &Transaction<'_, '_>, number: u64) -> Result<(), EngineError> {

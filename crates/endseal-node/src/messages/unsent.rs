@@ -159,8 +159,8 @@ impl Sender<'_, '_> {
 }
 
 impl Sender<'_, '_> {
-    /// Changes a group as [`Self::reach`] does. Returns apart from the report whom it did not reach,
-    /// and whether a mailbox is full.
+    /// Changes a group as [`Self::reach`] does. Returns apart from the report whom it did not
+    /// reach, and whether a mailbox is full.
     async fn change(
         &self,
         conversation: &Conversation,

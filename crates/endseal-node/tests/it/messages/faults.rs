@@ -32,7 +32,7 @@ use endseal_session::ConversationId;
 use endseal_transport::{Connection, Frame, Kind, TransportKey};
 
 use super::liar::{Liar, TIMEOUT};
-use super::teams::{group, write};
+use super::teams::{group, second_device, texts, write};
 use super::world::{Person, World};
 
 /// Ways in which the hub lies.
@@ -443,6 +443,44 @@ async fn key_packages_that_the_hub_did_not_take_are_replaced_with_the_next_visit
     assert!(liar.visit(&mut alice).await.1.is_ok());
     assert!(liar.visit(&mut alice).await.1.is_ok());
     assert_eq!(*asked.lock().unwrap(), [true; 3]);
+}
+
+/// The connection breaks between the commit that adds a device and the hub's answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_whose_commit_was_in_doubt_gets_the_unconfirmed_texts() {
+    let is_silent = Arc::new(AtomicBool::new(false));
+    let (_, memory) = lying_hub(Lies::default());
+    let (silent, of_hub) = (Arc::clone(&is_silent), Arc::clone(&memory));
+    let liar = Liar::new(move |peer, request| {
+        let is_commit = match &request {
+            Request::Put(put) => put.conversation.as_ref().is_some_and(|it| it.commit.is_some()),
+            _ => false,
+        };
+        let answers = memory.lock().unwrap().answers(*peer.as_bytes(), request, &Lies::default());
+        (!is_commit || !silent.load(Ordering::Relaxed)).then_some(answers)
+    });
+    let world = World::new();
+    let (mut alice, bob) = (liar.member(&world, "alice").await, liar.member(&world, "bob").await);
+    alice.say(&bob.identity, "one");
+    assert!(liar.visit(&mut alice).await.1.is_ok());
+    let mut second = second_device(&world, &bob, "second");
+    liar.join(&mut second).await;
+    // Its record is known before it can be added.
+    let identity = *bob.identity.as_bytes();
+    let certificate = of_hub.lock().unwrap().certificates.get_mut(&identity).unwrap().pop();
+    assert!(liar.visit(&mut alice).await.1.is_ok());
+    alice.say(&bob.identity, "two");
+    assert!(liar.visit(&mut alice).await.1.is_ok());
+    of_hub.lock().unwrap().certificates.get_mut(&identity).unwrap().extend(certificate);
+    alice.say(&bob.identity, "three");
+    is_silent.store(true, Ordering::Relaxed);
+    assert!(liar.visit(&mut alice).await.1.is_err());
+    is_silent.store(false, Ordering::Relaxed);
+    assert!(liar.visit(&mut alice).await.1.is_ok());
+    assert!(liar.visit(&mut second).await.1.is_ok());
+    let mut texts = texts(&mut second);
+    texts.sort_unstable();
+    assert_eq!(texts, ["one", "three", "two"]);
 }
 
 /// A counter that is used up simulates a crash between the messages and their problems.

@@ -122,12 +122,17 @@ impl Liar {
     /// Makes a person who is registered at this hub.
     pub(crate) async fn member(&self, world: &World, name: &str) -> Person {
         let mut person = world.person(name);
+        self.join(&mut person).await;
+        person
+    }
+
+    /// Registers a device at this hub.
+    pub(crate) async fn join(&self, person: &mut Person) {
         let token = JoinToken::from_bytes(&[7; 32]);
         let invitation = Invitation::new(self.peer, token, &["127.0.0.1:1"]).unwrap();
         let (_endpoint, connection) = self.connect(&person.key()).await;
         let hub = HubClient::new(&connection, TIMEOUT);
         join(&hub, &mut person.engine, &invitation, &person.record).await.unwrap();
-        person
     }
 
     /// Asks the hub for the long identity of a person.
