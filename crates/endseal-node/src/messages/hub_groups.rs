@@ -249,6 +249,29 @@ impl HubGroups {
     }
 }
 
+impl HubGroups {
+    /// Returns true if the members must learn that a group is replaced.
+    pub(super) fn must_announce(&self) -> bool {
+        let sending = self.first();
+        let mut announced = self.groups.iter().filter_map(HubGroup::announced);
+        announced.any(|replaced| Some(replaced) != sending)
+    }
+
+    /// Returns the group of which the members of `group` must learn that it is replaced. One that
+    /// another group of the conversation should have announced counts as that of this one.
+    pub(super) fn take_announced(&mut self, group: &HubGroupId) -> Option<HubGroupId> {
+        if let own @ Some(_) = self.group_mut(group)?.announced() {
+            return own;
+        }
+        let mut others = self.groups.iter_mut().filter(|it| it.id != *group);
+        let other = others.find(|it| it.announced().is_some_and(|replaced| replaced != *group))?;
+        let replaced = other.announced()?;
+        other.has_announced = true;
+        self.group_mut(group)?.announce(replaced);
+        Some(replaced)
+    }
+}
+
 /// Makes the members of all groups learn again which groups these replace: the hub deleted frames
 /// of this device.
 pub(super) fn announce_all(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {

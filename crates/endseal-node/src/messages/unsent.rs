@@ -251,10 +251,9 @@ impl KnownDocuments {
         let is_due = |it: &&HubGroups| {
             let Documents { own, roster } = self.documents(&it.conversation);
             let is_later = own > it.documents.own || roster > it.documents.roster;
-            let mut alive = it.groups.iter().filter(|it| it.given_up == 0).peekable();
-            let is_held = alive.peek().is_some();
-            let announces = alive.any(|it| it.announced().is_some());
-            let is_due = is_later || announces || !is_held || lost.contains(&it.conversation);
+            let is_held = it.groups.iter().any(|it| it.given_up == 0);
+            let is_due =
+                is_later || it.must_announce() || !is_held || lost.contains(&it.conversation);
             !it.groups.is_empty() && is_due
         };
         let mut due = Vec::new();
@@ -308,7 +307,8 @@ impl KnownDocuments {
     }
 }
 
-/// Encrypts the notice that a group replaces another one, if the members have not learned of it.
+/// Encrypts the notice that a group replaces another one, if the members have not learned of it. A
+/// notice that waits in another group of the conversation goes to this one.
 fn announce(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
@@ -316,9 +316,11 @@ fn announce(
     group: &HubGroupId,
 ) -> Result<(), EngineError> {
     let mut groups = HubGroups::of(transaction, conversation)?;
-    let Some(replaced) = groups.group_mut(group).and_then(|it| it.announced()) else {
-        return Ok(());
+    let replaced = match groups.take_announced(group) {
+        Some(replaced) => replaced,
+        None => return Ok(()),
     };
+    groups.put(transaction)?;
     let mut waits = false;
     Target::each(transaction, &mut |_, target| {
         waits |= !target.is_text() && target.mailboxes.is_empty() && target.group == Some(*group);

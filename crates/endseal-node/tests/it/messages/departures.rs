@@ -177,9 +177,14 @@ async fn who_left_comes_back_by_a_later_roster() {
     assert_eq!(alice.home.groups().current(&name("team")).unwrap().epoch(), 3);
 }
 
-/// The hub deletes the notice that a group of a team is not known.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_notice_that_the_hub_deleted_is_sent_again() {
+    tokio::join!(deleted_notice(false), deleted_notice(true));
+}
+
+/// The hub deletes the notice that a group of a team is not known. Then also the group is replaced
+/// in which it was sent.
+async fn deleted_notice(is_replaced: bool) {
     let mut limits = HubLimits::default();
     (limits.burst, limits.rate) = (1_000_000, 1_000_000);
     limits.retention = Duration::from_secs(2);
@@ -200,12 +205,21 @@ async fn a_notice_that_the_hub_deleted_is_sent_again() {
     // Then the notice that bob does not know the group.
     bob.sync(&world).await;
     expire(&mut world).await;
+    if is_replaced {
+        let pair = Conversation::Person(bob.identity);
+        for (group, _) in groups_of(&mut alice, &pair) {
+            set_given_up(&mut alice, &pair, &group, now());
+        }
+        alice.say(&bob.identity, "in a new group");
+        alice.sync(&world).await;
+    }
     for _ in 0..3 {
         bob.sync(&world).await;
         alice.sync(&world).await;
     }
     bob.sync(&world).await;
-    assert_eq!(texts(&mut bob), ["to the team"]);
+    let texts = texts(&mut bob);
+    assert!(texts.contains(&"to the team".to_owned()), "replaced {is_replaced}: {texts:?}");
     alice.sync(&world).await;
     assert_eq!(status(&mut alice.engine).unwrap().undelivered, 0);
 }
