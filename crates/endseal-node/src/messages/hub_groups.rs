@@ -242,6 +242,16 @@ impl HubGroups {
             return Ok(false);
         };
         group.given_up = records::now();
+        // Members who cannot follow it have not read what was announced in it.
+        group.has_announced = false;
+        let is_by_own = !group.by_notice;
+        // The others may have said something in it that this device cannot open.
+        if let Some(sending) = self.groups.iter_mut().find(|it| it.given_up == 0)
+            && is_by_own
+            && sending.announced().is_none()
+        {
+            sending.announce(*id);
+        }
         // The group that takes its place may have older documents.
         self.documents = Documents::default();
         self.put(transaction)?;
