@@ -36,7 +36,8 @@ pub(super) async fn serve_calls(
         // Texts of a request may move to the inbox: those of a new contact with `persons`.
         let is_accepted =
             matches!(request, Request::Accept { .. } | Request::Say { .. } | Request::Persons {});
-        let is_said = is_accepted || matches!(request, Request::MarkRead { .. });
+        let is_said =
+            is_accepted || matches!(request, Request::MarkRead { .. } | Request::Leave { .. });
         let is_work = is_said
             || matches!(
                 request,

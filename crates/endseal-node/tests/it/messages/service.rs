@@ -57,7 +57,7 @@ impl Caller {
         }
     }
 
-    fn done(&self, request: &Request) -> Result<(), CallError> {
+    pub(super) fn done(&self, request: &Request) -> Result<(), CallError> {
         self.0.call(request).map(drop)
     }
 
