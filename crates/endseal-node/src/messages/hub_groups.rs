@@ -263,8 +263,10 @@ impl HubGroups {
     /// Returns true if the members must learn that a group is replaced.
     pub(super) fn must_announce(&self) -> bool {
         let sending = self.first();
-        let mut announced = self.groups.iter().filter_map(HubGroup::announced);
-        announced.any(|replaced| Some(replaced) != sending)
+        self.groups.iter().any(|it| {
+            let is_sending = Some(it.id) == sending;
+            it.announced().is_some_and(|replaced| is_sending || Some(replaced) != sending)
+        })
     }
 
     /// Returns the group of which the members of `group` must learn that it is replaced. One that
@@ -283,12 +285,24 @@ impl HubGroups {
 }
 
 /// Makes the members of all groups learn again which groups these replace: the hub deleted frames
-/// of this device.
+/// of this device. Among them may be the last commit of a team, without which the others do not
+/// learn of its roster: a notice in the new epoch makes them find that it is missing.
 pub(super) fn announce_all(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
     for mut of_conversation in HubGroups::all(transaction)? {
-        let mut lost = of_conversation.groups.iter_mut().filter(|it| it.has_announced).peekable();
-        if lost.peek().is_some() {
-            lost.for_each(|it| it.has_announced = false);
+        let is_team = matches!(of_conversation.conversation, Conversation::Group(_));
+        let mut is_lost = false;
+        for group in &mut of_conversation.groups {
+            is_lost |= group.has_announced;
+            group.has_announced = false;
+        }
+        let sending = of_conversation.groups.iter_mut().find(|it| it.given_up == 0);
+        if let Some(sending) = sending.filter(|it| is_team && it.renewed == it.changed)
+            && sending.announced().is_none()
+        {
+            sending.announce(sending.id);
+            is_lost = true;
+        }
+        if is_lost {
             of_conversation.put(transaction)?;
         }
     }

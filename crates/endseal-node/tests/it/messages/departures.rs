@@ -4,12 +4,15 @@ use core::time::Duration;
 
 use endseal_hub::HubLimits;
 use endseal_keyring::roster::GroupId;
+use endseal_node::api::Request;
 use endseal_node::messages::{
     self, Conversation, LeaveError, SayError, SyncReport, departures, leave, status,
 };
+use endseal_node::service::Dialed;
 
 use super::intruders::{groups_of, now, set_given_up};
 use super::lives::friends;
+use super::service::{ask, serving_at};
 use super::teams::{change, group, member, name, texts, write};
 use super::world::{Person, World};
 
@@ -75,6 +78,27 @@ async fn who_leaves_gets_no_text_and_all_learn_it() {
         let report = bob.sync(&world).await;
         assert_eq!((report.sent, report.receipts, report.problems), (0, 0, 0), "{report:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_while_connected_departs_at_once() {
+    let world = World::new();
+    let ([mut alice, mut bob, _], id) = team(&world).await;
+    let (key, of_bob) = (bob.key(), bob.identity);
+    let dial = async |_: &str| {
+        let (endpoint, connection) = world.connect(&key).await;
+        Ok(Dialed { endpoint, connection, addresses: String::new() })
+    };
+    let retry = Duration::from_secs(300);
+    serving_at(dial, retry, &mut bob, async |client| {
+        ask(&client, |it| it.sync(1)).await;
+        let team = Conversation::Group(id);
+        ask(&client, move |it| it.done(&Request::Leave { team })).await;
+        while left(&alice.sync(&world).await) != [of_bob] {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
 }
 
 /// The text waits to be encrypted again, as one does whose group was given up.
@@ -179,24 +203,47 @@ async fn who_left_comes_back_by_a_later_roster() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_notice_that_the_hub_deleted_is_sent_again() {
-    tokio::join!(deleted_notice(false), deleted_notice(true));
+    tokio::join!(deleted_notice(false), deleted_notice(true), deleted_change());
+}
+
+/// A hub that soon deletes frames.
+fn forgetful() -> World {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (1_000_000, 1_000_000);
+    limits.retention = Duration::from_secs(2);
+    World::with(limits)
+}
+
+/// Waits until the hub has deleted what waits.
+async fn expire(world: &mut World) {
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    world.stop().await;
+    world.start();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
+/// The hub deletes a change of a team, of which a member learns though nobody writes.
+async fn deleted_change() {
+    let mut world = forgetful();
+    let ([mut alice, mut bob, mut carol], _) = team(&world).await;
+    change(&alice, Some("m2"), None);
+    alice.sync(&world).await;
+    expire(&mut world).await;
+    for _ in 0..3 {
+        for person in [&mut alice, &mut bob, &mut carol] {
+            person.sync(&world).await;
+        }
+    }
+    let epoch = |person: &Person| person.home.groups().current(&name("team")).unwrap().epoch();
+    assert_eq!((epoch(&alice), epoch(&bob)), (2, 2));
 }
 
 /// The hub deletes the notice that a group of a team is not known. Then also the group is replaced
 /// in which it was sent.
 async fn deleted_notice(is_replaced: bool) {
-    let mut limits = HubLimits::default();
-    (limits.burst, limits.rate) = (1_000_000, 1_000_000);
-    limits.retention = Duration::from_secs(2);
-    let mut world = World::with(limits);
+    let mut world = forgetful();
     let [mut alice, mut bob] = friends(&world).await;
     let id = *group(&mut [&mut alice, &mut bob], &[]).id();
-    let expire = async |world: &mut World| {
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        world.stop().await;
-        world.start();
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    };
     // The welcome is deleted.
     alice.sync(&world).await;
     expire(&mut world).await;
