@@ -222,7 +222,7 @@ async fn expire(world: &mut World) {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// The hub deletes a change of a team, of which a member learns though nobody writes.
+/// The hub deletes a change of a team, of which a member learns though no one writes.
 async fn deleted_change() {
     let mut world = forgetful();
     let ([mut alice, mut bob, mut carol], _) = team(&world).await;
