@@ -128,6 +128,9 @@ pub const WRITES_UNCONDITIONAL: &str =
 /// Message of the fault for a bucket that has sealed objects.
 pub const HAS_SEALED: &str = "the bucket has sealed objects";
 
+/// Attempts to learn what an object is.
+const TRIES: usize = 3;
+
 /// Seals all objects of a bucket that are not sealed. `on` gets the key and the result of each
 /// object. Must be called in a tokio runtime. The bucket's rule need not allow plaintext.
 ///
@@ -207,15 +210,26 @@ impl Job<'_> {
     async fn outcome(&self) -> Result<Imported, Fault> {
         let proxy = self.proxy;
         let from = self.object_ref(self.object.is_stored);
-        let mut asked = HeaderMap::new();
-        asked.insert("x-amz-checksum-mode", HeaderValue::from_static("ENABLED"));
-        let head = match ask(proxy, &Method::HEAD, &from.target(), asked).await {
-            Ok(head) => head,
-            Err(fault) if fault.status() == StatusCode::NOT_FOUND => return Ok(Imported::Gone),
-            Err(fault) => return Err(fault),
+        let mut tries = TRIES;
+        let (head, len, examined) = loop {
+            let mut asked = HeaderMap::new();
+            asked.insert("x-amz-checksum-mode", HeaderValue::from_static("ENABLED"));
+            let head = match ask(proxy, &Method::HEAD, &from.target(), asked).await {
+                Ok(head) => head,
+                Err(fault) if fault.status() == StatusCode::NOT_FOUND => return Ok(Imported::Gone),
+                Err(fault) => return Err(fault),
+            };
+            let len = object_len(&head)?;
+            let examined = proxy.examine(&from, head.headers(), len).await;
+            tries -= 1;
+            match examined {
+                // While an object is replaced, some servers answer with the length of one and the
+                // metadata of the other.
+                Err(error) if error == S3Error::not_authentic() && tries > 0 => {}
+                examined => break (head, len, examined),
+            }
         };
-        let len = object_len(&head)?;
-        match proxy.examine(&from, head.headers(), len).await {
+        match examined {
             Ok(Inspected::Sealed(_)) if from.is_stored => {
                 return Ok(Imported::Skipped(Skip::PlainName));
             }
