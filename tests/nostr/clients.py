@@ -75,6 +75,8 @@ USER_KEY = {
     "nostrconnect": {"ndk-2.14", "ndk-2.18"},
 }
 
+# Attempts to connect.
+ATTEMPTS = 5
 # Longest time from an order to its answer, in milliseconds.
 BOUND = 5_000
 # Orders that send a request whenever they are given; others may be answered from memory.
@@ -109,10 +111,10 @@ class App:
 
     def connect(self, uri):
         """Connects by a bunker URL, which serves the same client again."""
-        # go-nostr's NewBunker subscribes in a goroutine, and its request does not wait for it. The
-        # relay keeps no answers: on a busy machine the subscription may come after the answer.
-        attempts = 5 if self.cell.client == "go-nostr" else 1
-        for _ in range(attempts):
+        # Libraries do not wait for their subscription before they send the request, and khatru
+        # serves the messages of a connection side by side. The relay keeps no answers: on a busy
+        # machine the subscription may come after the answer. A person tries again.
+        for _ in range(ATTEMPTS):
             answer = self.ask("connect", uri=uri, key=self.key)
             if answer.get("error") != "timeout":
                 break

@@ -14,6 +14,9 @@ from clients import App, draft
 
 pytestmark = pytest.mark.ours
 TEXT = "nobody was asked\nabout <b>this</b>"
+# Milliseconds for which a page that has just appeared decides nothing, less the clocks' steps.
+GUARD = 950
+ATTEMPTS = 10
 
 
 @pytest.fixture
@@ -146,16 +149,31 @@ def test_servers_of_other_accounts_get_no_cookie(browser, world):
     assert browser.open(world.signer.page)["status"] == 200
 
 
+def too_early(asking, other, act):
+    """What the page of a request shows after an input within a second, and the request."""
+    for _ in range(ATTEMPTS):
+        shown = act(other)
+        if shown["ms"] < GUARD:
+            return shown, other
+        # A busy machine: this input may have decided, and rightly so.
+        other = asked(asking, kind=7)
+    raise AssertionError(f"the browser never did it within {GUARD} ms: {shown}")
+
+
 def test_a_page_that_has_just_appeared_decides_nothing(browser, world, asking):
     harmless, other = asked(asking), asked(asking, kind=7)
     sign_in(browser, world)
-    shown = browser.swap(harmless, other)
+    shown, other = too_early(asking, other, lambda it: browser.swap(harmless, it))
     assert shown["url"] == other and "reaction" in shown["text"], shown
     for keys in [["Tab"] * tabs + [key] for tabs in range(6) for key in ("Enter", " ")]:
-        shown = browser.hasty(other, keys)
+        shown, other = too_early(asking, other, lambda it: browser.hasty(it, keys))
         assert "Allowed" not in shown["text"] and "Denied" not in shown["text"], (keys, shown)
-    browser.open(other)
-    shown = browser.uncover()
+
+    def uncover(it):
+        browser.open(it)
+        return browser.uncover()
+
+    shown, other = too_early(asking, other, uncover)
     assert shown["url"] == other and "reaction" in shown["text"], shown
     # A person who takes a second decides.
     browser.open(harmless)

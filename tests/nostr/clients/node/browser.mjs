@@ -45,6 +45,15 @@ const middle = async (selector) => {
 };
 /** Gives a click or key the time to have an effect. */
 const settled = () => new Promise((done) => setTimeout(done, 400));
+/** Time at which the current page was there at the earliest, in milliseconds since 1970. */
+const came = () => page.evaluate(() => performance.timeOrigin + performance.getEntriesByType('navigation')[0].responseEnd);
+/** Does an input, and says how long after `since` it ended: a page may be right to take a late one. */
+const timed = async (since, input) => {
+  await input();
+  const ms = Date.now() - since;
+  await settled();
+  return { ms, ...(await shown()) };
+};
 /** Another site opens `url` in a popup, which becomes the current page. Returns the page of the site. */
 const opened = async (url, features) => {
   foreign.set('/app', `<button onclick="window.opened = window.open('${url}', '_blank', '${features}')">Log in</button>`);
@@ -140,9 +149,8 @@ const orders = {
     await page.mouse.move(...(await middle('button[value=allow]')));
     await app.evaluate((other) => { window.opened.location = other; }, other);
     await page.waitForFunction((other) => location.href === other && document.querySelector('button[value=allow]'), {}, other);
-    await page.mouse.click(...(await middle('button[value=allow]')));
-    await settled();
-    return shown();
+    const place = await middle('button[value=allow]');
+    return timed(await came(), () => page.mouse.click(...place));
   },
   /** A window in front of the current page closes, and the click that was meant for it goes to "Allow". */
   async uncover() {
@@ -152,20 +160,20 @@ const orders = {
     await front.goto(`${elsewhere}/`);
     await front.bringToFront();
     await settled();
-    await front.close();
-    await page.bringToFront();
-    await page.mouse.click(...place);
-    await settled();
-    return shown();
+    return timed(Date.now(), async () => {
+      await front.close();
+      await page.bringToFront();
+      await page.mouse.click(...place);
+    });
   },
   /** Opens `url` and presses keys at once. */
   async hasty({ url, keys }) {
     await page.goto(url, { waitUntil: 'load' });
-    for (const key of keys) {
-      await page.keyboard.press(key);
-    }
-    await settled();
-    return shown();
+    return timed(await came(), async () => {
+      for (const key of keys) {
+        await page.keyboard.press(key);
+      }
+    });
   },
   /** Checks the box of the form. */
   async check() {
