@@ -80,7 +80,9 @@ def a_member_leaves_a_team(life, _):
     say(life, "alice", "bob is back", ["bob", "carol"])
     visits(life, 2)
     phone.ok("sync")
-    assert "bob is back" in phone.ok("inbox").out
+    # The other device has shown it.
+    assert "bob is back" not in phone.ok("inbox").out
+    assert "bob is back" in phone.ok("history", "team").out
     say(life, "bob", "thank you", ["alice", "carol"])
     visits(life, 2)
     all_got_theirs(life)
