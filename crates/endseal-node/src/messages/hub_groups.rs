@@ -17,11 +17,24 @@ const MAX_GIVEN_UP: usize = 4;
 /// Time in milliseconds for which a group that was given up still receives: 7 days.
 const RECEIVES: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Length of an encoded group: id (16) || time of giving up (8) || time of the last renewal (8) ||
-/// id of the announced group (16) || 1 if a notice gave it up (1) || 1 if it was late (1) || 1 if
-/// the hub has the notice (1) || time of the last commit (8).
+/// id of the announced group (16) || 1 if a notice gave it up (1) || 1 if it was late (1) || state
+/// of the notice (1) || time of the last commit (8).
 const GROUP_LEN: usize = 59;
 /// Conversations that are read at once.
 const PAGE: usize = 256;
+
+/// State of the notice by which the members of a group learn which one it replaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Notice {
+    /// It must be encrypted.
+    #[default]
+    Due = 0,
+    /// The hub has it.
+    Stored = 1,
+    /// It waits in the outbox.
+    Waits = 2,
+}
 
 /// A group of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +46,8 @@ pub(super) struct HubGroup {
     pub(super) renewed: u64,
     /// Group that this one replaces, of which the other members learn; zeros if there is none.
     pub(super) announces: HubGroupId,
-    /// True if the hub has the notice of the announced group.
-    pub(super) has_announced: bool,
+    /// State of the notice of the announced group.
+    pub(super) notice: Notice,
     /// True if it was given up because a member said that another group replaces it.
     pub(super) by_notice: bool,
     /// Time of the last commit that this device knows; 0 if it knows none.
@@ -45,20 +58,20 @@ pub(super) struct HubGroup {
 
 impl HubGroup {
     pub(super) fn new(id: HubGroupId, renewed: u64) -> Self {
-        let (announces, has_announced) = ([0; 16], false);
+        let (announces, notice) = ([0; 16], Notice::Due);
         let (by_notice, was_late) = (false, false);
         let changed = records::now();
-        Self { id, given_up: 0, renewed, announces, has_announced, by_notice, changed, was_late }
+        Self { id, given_up: 0, renewed, announces, notice, by_notice, changed, was_late }
     }
 
     /// Returns the group of which the others must learn that this one replaces it.
     pub(super) fn announced(&self) -> Option<HubGroupId> {
-        (self.announces != [0; 16] && !self.has_announced).then_some(self.announces)
+        (self.announces != [0; 16] && self.notice == Notice::Due).then_some(self.announces)
     }
 
     /// Makes the others learn that this group replaces another one.
     pub(super) fn announce(&mut self, replaced: HubGroupId) {
-        (self.announces, self.has_announced) = (replaced, false);
+        (self.announces, self.notice) = (replaced, Notice::Due);
     }
 
     fn read(bytes: &[u8; GROUP_LEN]) -> Option<Self> {
@@ -67,15 +80,15 @@ impl HubGroup {
         let (renewed, rest) = rest.split_first_chunk()?;
         let (announces, rest) = rest.split_first_chunk()?;
         let (flags, changed) = rest.split_first_chunk()?;
-        let &[by_notice @ 0..=1, was_late @ 0..=1, has_announced @ 0..=1] = flags else {
-            return None;
-        };
+        let &[by_notice @ 0..=1, was_late @ 0..=1, notice] = flags else { return None };
+        let notices = [Notice::Due, Notice::Stored, Notice::Waits];
+        let notice = notices.into_iter().find(|it| *it as u8 == notice)?;
         Some(Self {
             id: *id,
             given_up: u64::from_le_bytes(*given_up),
             renewed: u64::from_le_bytes(*renewed),
             announces: *announces,
-            has_announced: has_announced == 1,
+            notice,
             by_notice: by_notice == 1,
             changed: records::number(changed)?,
             was_late: was_late == 1,
@@ -84,7 +97,7 @@ impl HubGroup {
 
     fn to_bytes(self) -> Vec<u8> {
         let times = [self.given_up.to_le_bytes(), self.renewed.to_le_bytes()].concat();
-        let flags = [self.by_notice, self.was_late, self.has_announced].map(u8::from);
+        let flags = [self.by_notice.into(), self.was_late.into(), self.notice as u8];
         [&self.id[..], &times, &self.announces, &flags, &self.changed.to_le_bytes()].concat()
     }
 }
@@ -209,6 +222,13 @@ impl HubGroups {
         self.groups.iter().find(|it| it.given_up == 0).map(|it| it.id)
     }
 
+    /// Sets the state of the notice of a group, if it is a group of the conversation.
+    pub(super) fn set_notice(&mut self, id: &HubGroupId, notice: Notice) {
+        if let Some(group) = self.group_mut(id) {
+            group.notice = notice;
+        }
+    }
+
     /// Returns the group with this id.
     pub(super) fn group_mut(&mut self, id: &HubGroupId) -> Option<&mut HubGroup> {
         self.groups.iter_mut().find(|it| it.id == *id)
@@ -243,7 +263,7 @@ impl HubGroups {
         };
         group.given_up = records::now();
         // Members who cannot follow it have not read what was announced in it.
-        group.has_announced = false;
+        group.notice = Notice::Due;
         let is_by_own = !group.by_notice;
         // The others may have said something in it that this device cannot open.
         if let Some(sending) = self.groups.iter_mut().find(|it| it.given_up == 0)
@@ -278,7 +298,7 @@ impl HubGroups {
         let mut others = self.groups.iter_mut().filter(|it| it.id != *group);
         let other = others.find(|it| it.announced().is_some_and(|replaced| replaced != *group))?;
         let replaced = other.announced()?;
-        other.has_announced = true;
+        other.announces = [0; 16];
         self.group_mut(group)?.announce(replaced);
         Some(replaced)
     }
@@ -292,8 +312,8 @@ pub(super) fn announce_all(transaction: &Transaction<'_, '_>) -> Result<(), Engi
         let is_team = matches!(of_conversation.conversation, Conversation::Group(_));
         let mut is_lost = false;
         for group in &mut of_conversation.groups {
-            is_lost |= group.has_announced;
-            group.has_announced = false;
+            is_lost |= group.notice != Notice::Due;
+            group.notice = Notice::Due;
         }
         let sending = of_conversation.groups.iter_mut().find(|it| it.given_up == 0);
         if let Some(sending) = sending.filter(|it| is_team && it.renewed == it.changed)

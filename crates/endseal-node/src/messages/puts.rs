@@ -16,7 +16,7 @@ use super::archive_part::ArchivePart;
 use super::error::{HubError, SyncError};
 use super::frame_target::Target;
 use super::hub::{HubClient, HubExchange, MAX_WAIT};
-use super::hub_groups::{HubGroups, conversation_of_group};
+use super::hub_groups::{HubGroups, Notice, conversation_of_group};
 use super::membership::membership_in;
 use super::payload::{HubGroupId, Payload, PayloadKind};
 use super::problem::{self, ProblemClass};
@@ -435,6 +435,7 @@ fn take_back(
         Waiting::put_again(transaction, target.row, conversation)?;
         report.returned += 1;
     } else {
+        note_notice(transaction, target, Notice::Due)?;
         unconfirmed::make_due(transaction, sequence)?;
     }
     Target::settle(transaction, sequence)
@@ -451,10 +452,8 @@ fn stored(
         for sequence in sequences {
             let target = Target::of(transaction, *sequence)?;
             texts += u64::from(target.as_ref().is_some_and(Target::is_text));
-            if let Some(Target { row: 0, group: Some(group), mailboxes }) = target
-                && mailboxes.is_empty()
-            {
-                announced(transaction, &group)?;
+            if let Some(target) = target {
+                note_notice(transaction, &target, Notice::Stored)?;
             }
             Target::settle(transaction, *sequence)?;
         }
@@ -471,11 +470,22 @@ fn stored(
     Ok(())
 }
 
-/// Notes that the members of a group have learned which one it replaces.
-fn announced(transaction: &mut Transaction<'_, '_>, group: &HubGroupId) -> Result<(), EngineError> {
+/// Notes that a notice to the members of a group was stored, or taken back. Another one that became
+/// due meanwhile stays due.
+fn note_notice(
+    transaction: &mut Transaction<'_, '_>,
+    target: &Target,
+    notice: Notice,
+) -> Result<(), EngineError> {
+    let Target { row: 0, group: Some(group), mailboxes } = target else { return Ok(()) };
+    if !mailboxes.is_empty() {
+        return Ok(());
+    }
     let Some(conversation) = conversation_of_group(transaction, group)? else { return Ok(()) };
     let mut groups = HubGroups::of(transaction, &conversation)?;
-    let Some(group) = groups.group_mut(group) else { return Ok(()) };
-    group.has_announced = true;
-    groups.put(transaction)
+    if groups.group_mut(group).is_some_and(|it| it.notice == Notice::Waits) {
+        groups.set_notice(group, notice);
+        groups.put(transaction)?;
+    }
+    Ok(())
 }

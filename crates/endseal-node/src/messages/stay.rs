@@ -3,6 +3,7 @@
 
 use core::cell::Cell;
 use core::future::pending;
+use core::mem::take;
 use core::pin::pin;
 use core::time::Duration;
 
@@ -97,6 +98,7 @@ impl Stay<'_, '_> {
         }
         let (may_send, mut mailbox) = started?;
         let (turns, caught_up) = (SendTurns::new(), Cell::new(SyncReport::default()));
+        let (mut visit, mut sent) = (Some(report), SyncReport::default());
         let state = &SendState::default();
         let own = self.engine.address();
         let sender = &Sender { hub: self.hub, engine: self.engine, files: self.files, state, own };
@@ -128,7 +130,6 @@ impl Stay<'_, '_> {
             }
         };
         let sending = async {
-            let mut sent = SyncReport::default();
             let mut ended = match may_send {
                 true => turns.send(&mut sent, async |report| sender.send_all(report).await).await,
                 false => Err(SyncError::Restored),
@@ -136,8 +137,6 @@ impl Stay<'_, '_> {
             if ended.is_ok() {
                 ended = sender.send_again(&mut sent).await;
             }
-            report.add(caught_up.take());
-            let mut visit = Some(report);
             let mut again = pin!(again);
             let mut age = pin!(sleep(RENEWED));
             let mut backoff = Backoff::default();
@@ -152,10 +151,11 @@ impl Stay<'_, '_> {
                             || self.engine.with(unconfirmed::waits)?;
                         match visit.take() {
                             Some(mut report) => {
-                                report.add(sent);
+                                report.add(caught_up.take());
+                                report.add(take(&mut sent));
                                 events.visited(&report);
                             }
-                            None => events.sent(&sent),
+                            None => events.sent(&take(&mut sent)),
                         }
                         skips = if waits { skips.saturating_add(1) } else { 0 };
                         Next::Said(if state.has_behind() {
@@ -166,44 +166,48 @@ impl Stay<'_, '_> {
                     }
                     Err(error @ SyncError::Restored) => {
                         // It goes on receiving, so that texts can be read.
-                        if let Some(visit) = visit.take() {
+                        if let Some(mut visit) = visit.take() {
+                            visit.add(caught_up.take());
                             events.noted(&visit);
                         }
-                        events.noted(&sent);
+                        events.noted(&take(&mut sent));
                         events.refused(error);
                         Next::Never
                     }
                     Err(error) if error.is_refusal_for_now() => {
                         match &mut visit {
-                            Some(report) => report.add(sent),
-                            None => events.noted(&sent),
+                            Some(report) => report.add(take(&mut sent)),
+                            None => events.noted(&take(&mut sent)),
                         }
                         events.refused(error);
                         refusals = refusals.saturating_add(1);
                         Next::After(self.wait(&backoff, refusals))
                     }
-                    Err(error) => {
-                        events.noted(&visit.unwrap_or_default());
-                        events.noted(&sent);
-                        return Err(error);
-                    }
+                    Err(error) => return Err(error),
                 };
                 tokio::select! {
                     () = self.until(next) => {}
                     () = &mut again => return Ok(()),
                     () = &mut age => return Ok(()),
                 }
-                sent = SyncReport::default();
                 for group in state.stuck(self.engine)? {
                     give_up(sender, &group)?;
                 }
                 ended = sender.send_all(&mut sent).await;
             }
         };
-        tokio::select! {
+        let ended = tokio::select! {
             ended = receiving => ended,
             ended = sending => ended,
+        };
+        if ended.is_err() {
+            // What was done before the failure.
+            let mut report = visit.unwrap_or_default();
+            report.add(caught_up.take());
+            report.add(sent);
+            events.noted(&report);
         }
+        ended
     }
 
     /// Returns the time until the next attempt. Without randomness the longest one is used.

@@ -182,6 +182,9 @@ pub(super) async fn greet(
 ) -> Result<bool, SyncError> {
     let membership = engine.with(membership)?.ok_or(SyncError::NotJoined)?;
     directory::note_own(engine, person)?;
+    // Another device may have signed a later one since the caller read the file.
+    let known = engine.with(|it| directory::known(it, person.identity().ed25519()))?;
+    let person = known.as_ref().filter(|it| it.epoch() > person.epoch()).unwrap_or(person);
     let before = engine.with(device_change::last_number)?;
     let address_time = engine.transaction(|transaction| known_note::note_time(transaction))?;
     let hello = Request::Hello(Hello { version: VERSION, address_time });

@@ -19,7 +19,7 @@ use super::directory;
 use super::error::SyncError;
 use super::frame_target::Target;
 use super::history::HistoryRow;
-use super::hub_groups::{Documents, HubGroups};
+use super::hub_groups::{Documents, HubGroups, Notice};
 use super::in_force;
 use super::lost_member;
 use super::payload::HubGroupId;
@@ -89,11 +89,11 @@ impl Sender<'_, '_> {
                 }
             }
             let (mut announced, mut left_out) = (HashSet::new(), HashSet::new());
-            let sent = self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-                let mut sent = 0;
+            let done = self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                let mut encrypted = 0;
                 if device_change::is_any_after(transaction, change)? {
                     // A person has other devices than the groups that were reached.
-                    return Ok(None);
+                    return Ok((encrypted, false));
                 }
                 for (number, Waiting { to, .. }) in &page {
                     if known.is_alone && *to == Conversation::Person(own) {
@@ -111,7 +111,7 @@ impl Sender<'_, '_> {
                     if announced.insert(*group) {
                         if !known.note(transaction, to, group)? {
                             // Its members are others than those of the newest roster.
-                            return Ok(None);
+                            return Ok((encrypted, false));
                         }
                         // Members who are new get no text that was sent before.
                         receivers(transaction, to, &own)?;
@@ -127,7 +127,7 @@ impl Sender<'_, '_> {
                             Target { mailboxes, ..Target::members(*group, *number) }
                                 .put(transaction, sequence)?;
                             transaction.remove_record(UNSENT, &number.to_be_bytes())?;
-                            sent += 1;
+                            encrypted += 1;
                         }
                         Err(SendError::Engine(error)) => return Err(error),
                         Err(_) => {
@@ -135,9 +135,11 @@ impl Sender<'_, '_> {
                         }
                     }
                 }
-                Ok::<_, EngineError>(Some(sent))
+                Ok::<_, EngineError>((encrypted, true))
             })?;
-            let Some(sent) = sent else {
+            let (encrypted, is_whole) = done;
+            report.encrypted += encrypted;
+            if !is_whole {
                 attempts += 1;
                 if attempts == ATTEMPTS {
                     // The texts wait for the next visit.
@@ -146,9 +148,8 @@ impl Sender<'_, '_> {
                 reached.clear();
                 known = KnownDocuments::of(self)?;
                 continue;
-            };
+            }
             after = *last;
-            report.encrypted += sent;
             report.skipped.extend(left_out.into_iter().map(|to| Skipped {
                 to,
                 device: None,
@@ -320,19 +321,16 @@ fn announce(
         Some(replaced) => replaced,
         None => return Ok(()),
     };
-    groups.put(transaction)?;
-    let mut waits = false;
-    Target::each(transaction, &mut |_, target| {
-        waits |= !target.is_text() && target.mailboxes.is_empty() && target.group == Some(*group);
-    })?;
-    let Some(plaintext) = replacement::plaintext(own, conversation, &replaced).filter(|_| !waits)
-    else {
-        return Ok(());
-    };
-    match transaction.encrypt_group(group, &plaintext) {
-        Ok(sequence) => Target::members(*group, 0).put(transaction, sequence),
-        Err(SendError::Engine(error)) => Err(error),
-        // The next visit tries again.
-        Err(_) => Ok(()),
+    if let Some(plaintext) = replacement::plaintext(own, conversation, &replaced) {
+        match transaction.encrypt_group(group, &plaintext) {
+            Ok(sequence) => {
+                Target::members(*group, 0).put(transaction, sequence)?;
+                groups.set_notice(group, Notice::Waits);
+            }
+            Err(SendError::Engine(error)) => return Err(error),
+            // The next visit tries again.
+            Err(_) => {}
+        }
     }
+    groups.put(transaction)
 }
