@@ -1,6 +1,7 @@
 """No text, name or file name of a person is at the hub, in its log and metrics, or on the way."""
 
 import base64
+import itertools
 import secrets
 import socket
 import string
@@ -10,6 +11,7 @@ from capture import Capture
 from processes import Hub, NoKiller, Person
 
 KINDS = ("text", "line", "document", "search", "contact", "invitation", "directory")
+KINDS += ("team", "renamed", "shared")
 
 
 def canary(kind):
@@ -60,8 +62,10 @@ class World:
         self.capture = Capture(self.hub.address, folder / "traffic")
         self.owner = Person(binary, folder, "owner", NoKiller())
         # The name of a state directory is one that a person chose.
-        names = {"alice": f"alice-{words['directory']}", "bob": f"bob-{words['directory']}"}
-        self.people = {name: Person(binary, folder, names[name], NoKiller()) for name in names}
+        self.people = {
+            name: Person(binary, folder, f"{name}-{words['directory']}", NoKiller())
+            for name in ("alice", "bob", "carol")
+        }
 
     def places(self):
         """Files of the hub, its log, pages of its metrics so far, datagrams."""
@@ -84,7 +88,7 @@ class World:
             self.owner.ok("hub", "invite", name, "--at", self.capture.address, "-o", file)
             person.ok("join", file)
         identities = {name: one.ok("id", "show").out.strip() for name, one in self.people.items()}
-        for name, other in (("alice", "bob"), ("bob", "alice")):
+        for name, other in itertools.permutations(identities, 2):
             contact = f"{other}-{words['contact']}"
             self.people[name].ok("contacts", "add", contact, identities[other])
 
@@ -100,6 +104,20 @@ class World:
         person.ok("say", name, "-", stdin=document.encode())
         person.ok("history", name, "--search", words["search"])
         person.ok("sync")
+
+    def share(self):
+        """A team writes and gets another name. Returns the lines of its rosters."""
+        words, alice = self.words, self.people["alice"]
+        others = [f"{name}-{words['contact']}" for name in ("bob", "carol")]
+        alice.ok("group", "create", words["team"], *others)
+        alice.ok("say", words["team"], words["shared"])
+        alice.ok("sync")
+        alice.ok("group", "rename", words["team"], words["renamed"])
+        alice.ok("sync")
+        rosters = (self.folder / alice.name).glob("groups/*/*.roster")
+        lines = {line for file in rosters for line in file.read_text().splitlines()}
+        # The line of the owner is in her person record, too.
+        return {line for line in lines if len(line) > 20 and not line.startswith("owner ")}
 
     def read(self, name):
         """The words that are in what a person gets."""
@@ -163,10 +181,21 @@ def look_for(words, world):
         read = world.read(receiver)
         assert read == {"text", "line", "document", "contact"}, read
         found += world.look()
+    lines = world.share()
+    assert len(lines) >= 4, lines
+    rosters = {f"'{line[:40]}' of a roster": line for line in lines}
+    found += world.look()
+    for name in ("bob", "carol"):
+        world.people[name].ok("sync")
+        shown = world.people[name].ok("--json", "inbox").out
+        assert words["shared"] in shown, shown
+        listed = world.people[name].ok("group", "list").out
+        assert words["renamed"] in listed, listed
+    found += world.look()
     world.owner.ok("hub", "backup", world.folder / "owner" / "copy.db")
     world.stop()
     places = world.places()
-    found = sorted(set(found + search(words, places)))
+    found = sorted(set(found + search(words | rosters, places)))
     # The welcome, 3 times 102 texts, and the receipts for the first two times.
     assert waiting == 309, waiting
     assert min(world.capture.there, world.capture.back) > 100, "the nodes are behind the relay"
