@@ -499,8 +499,9 @@ impl<'s> Scan<'s> {
     }
 
     /// Returns true if a device may write in a conversation. The hub's order of a group tells what
-    /// was written before a device was removed. A group that is older than the documents that are
-    /// here may never learn of the removal: in it the newest documents decide.
+    /// was written before a device was removed. A group in which this device does not send, and
+    /// one that is older than the documents that are here, may never learn of the removal: in it
+    /// the newest documents decide.
     fn is_writer(
         &mut self,
         transaction: &mut Transaction<'_, '_>,
@@ -520,7 +521,8 @@ impl<'s> Scan<'s> {
         {
             self.given_up.insert((*conversation, *group, *writer));
         }
-        let is_writer = !listed.is_some_and(|it| it.was_late)
+        let learns = groups.first() == Some(*group) && listed.is_some_and(|it| !it.was_late);
+        let is_writer = learns
             || is_newest(transaction, self.files, conversation, writer)?
             || !is_member_of(transaction, group, writer)?;
         if !is_writer {

@@ -19,7 +19,7 @@ use super::hostile::put;
 use super::liar::Liar;
 use super::lives::friends;
 use super::lost_devices::devices;
-use super::teams::{change, group, import, texts, write};
+use super::teams::{change, classes, group, import, texts, write};
 use super::world::{Person, TIMEOUT, World};
 const SAID: u16 = 11;
 pub(super) const GROUPS: u16 = 32;
@@ -183,6 +183,37 @@ async fn a_removed_member_begins_no_group_by_the_old_roster() {
     intrude(&world, &mut mallory, &mut bob, [0; 16], state, (&to, "still here")).await;
     bob.sync(&world).await;
     assert_eq!(bob.read(), []);
+}
+
+/// A member who was removed writes nothing that is shown in a group from before, which no one told
+/// of the removal.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removed_member_writes_in_no_group_from_before() {
+    let world = World::new();
+    let (mut alice, mut mallory) = (world.member("alice").await, world.member("mallory").await);
+    let mut bob = world.member("bob").await;
+    let first = group(&mut [&mut alice, &mut mallory, &mut bob], &[]);
+    let to = Conversation::Group(*first.id());
+    write(&mut alice, first.id(), "to all");
+    for person in [&mut alice, &mut mallory, &mut bob] {
+        person.sync(&world).await;
+    }
+    // While she is a member.
+    let state = team_state(&first, &[&alice.record, &mallory.record, &bob.record]);
+    intrude(&world, &mut mallory, &mut bob, [0xff; 16], state, (&to, "a member")).await;
+    bob.sync(&world).await;
+    assert_eq!(texts(&mut bob), ["to all", "a member"]);
+    change(&alice, Some("m1"), None);
+    write(&mut alice, first.id(), "without her");
+    for person in [&mut alice, &mut bob] {
+        person.sync(&world).await;
+    }
+    assert_eq!(texts(&mut bob), ["without her"]);
+    let (number, body) = seal(&mut mallory, &[0xff; 16], &to, "still here");
+    put(&world, &mallory, &bob, number, sealed(1, &[0xff; 16], body)).await;
+    bob.sync(&world).await;
+    assert_eq!(texts(&mut bob), [""; 0]);
+    assert_eq!(classes(&mut bob), ["record"]);
 }
 
 /// The id of a group that was forgotten leads no other group into its conversation.

@@ -81,7 +81,7 @@ pub(super) fn second_device(world: &World, first: &Person, folder: &str) -> Pers
     Person { identity: first.identity, root, device, home, engine, record, people }
 }
 
-fn classes(person: &mut Person) -> Vec<String> {
+pub(super) fn classes(person: &mut Person) -> Vec<String> {
     problems(&mut person.engine).unwrap().iter().map(|it| it.class.to_string()).collect()
 }
 
