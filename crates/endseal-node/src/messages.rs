@@ -21,6 +21,7 @@
 
 mod accept;
 mod address_bytes;
+mod adopted;
 mod approach;
 mod archive_part;
 mod archived;

@@ -23,7 +23,7 @@ const PAGE: u64 = 256;
 
 /// Print or delete what was written to a person or a group, and what was read
 ///
-/// The order is that of writing and reading on this device. The number in "not sent, 17" is for
+/// The order is that of writing and reading on this device. A text without a mark was delivered. The number in "not sent, 17" is for
 /// --number and for endseal unsend. --json prints all numbers. Deleting changes nothing on other
 /// devices: others keep their copies. A deleted text that comes again is not shown again.
 #[derive(clap::Args, Debug)]
@@ -99,6 +99,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 return ctx.print(format!("{object}\n").as_bytes());
             }
             let name = match other {
+                // That device knows if it was delivered.
+                _ if writer == own && !row.is_sent && other != Conversation::Person(own) => {
+                    "me (sent by another device)".to_owned()
+                }
                 _ if writer == own => match row.delivery {
                     Some(TextDelivery::Unsent) => format!("me (not sent, {})", row.number),
                     Some(TextDelivery::Undelivered) => match row.confirmed {

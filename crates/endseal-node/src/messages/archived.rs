@@ -103,7 +103,13 @@ pub(crate) fn each_archived<E: From<EngineError>>(
             let Some((last, _)) = page.last() else { break };
             after.clone_from(last);
             for (name, value) in &page {
-                work(ArchivedItem::Record { kind, name, value })?;
+                match kind {
+                    HISTORY if waiting.is_none() => {
+                        let elsewhere = HistoryRow::elsewhere(value);
+                        work(ArchivedItem::Record { kind, name, value: &elsewhere })?;
+                    }
+                    _ => work(ArchivedItem::Record { kind, name, value })?,
+                }
             }
         }
         if kind == UNSENT {

@@ -28,7 +28,7 @@ pub struct HistoryRow {
     /// Encoded message. Decode it with [`Self::text`].
     pub plaintext: Zeroizing<Vec<u8>>,
     /// Delivery of a text that was written here. `None` if it is not known: for texts that arrived,
-    /// and for notes to oneself.
+    /// for notes to oneself, and for what another device of this person wrote.
     pub delivery: Option<TextDelivery>,
     /// Persons who have confirmed a text that was written here.
     pub confirmed: Option<Confirmed>,
@@ -90,6 +90,15 @@ impl HistoryRow {
         bytes.extend_from_slice(&self.time.to_le_bytes());
         bytes.extend_from_slice(&self.plaintext);
         bytes
+    }
+
+    /// Returns the encoded row as another device has it: not written there.
+    pub(super) fn elsewhere(value: &[u8]) -> Zeroizing<Vec<u8>> {
+        let mut value = Zeroizing::new(value.to_vec());
+        if let Some(direction) = value.first_mut() {
+            *direction = 1;
+        }
+        value
     }
 
     /// Decodes a record of the store. Returns `None` if it is damaged.
