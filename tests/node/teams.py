@@ -242,3 +242,106 @@ def an_owner_from_a_backup_writes_to_a_member_of_later(life, _):
     say(life, "carol", "we are three", ["alice", "bob"])
     visits(life, 2)
     all_got_theirs(life)
+
+
+def texts_of(person, team="team"):
+    """What a person has read and can read in a team."""
+    unread = [row["text"] for row in person.ok("--json", "inbox", "--keep").lines()]
+    ran = person.run("--json", "history", team)
+    return unread + [row["text"] for row in (ran.lines() if ran.code == 0 else [])]
+
+
+@life()
+def a_member_is_added_again_by_a_device_of_later(life, _):
+    alice, _, carol = team_of(life, "alice", "bob", "carol")
+    visits(life, 2)
+    alice.ok("group", "remove", "team", "carol")
+    visits(life, 2)
+    phone = linked(life, "alice", "phone")
+    for _ in range(2):
+        phone.ok("sync")
+        visits(life)
+    phone.ok("group", "add", "team", "carol")
+    phone.ok("say", "team", "carol is back")
+    for _ in range(2):
+        phone.ok("sync")
+        visits(life)
+    read = [text for _, reader, text in life.read if reader == "carol"]
+    assert "carol is back" in read, read
+    assert json.loads(carol.ok("--json", "inbox", "--problems").out)["problems"] == []
+
+
+@life()
+def left_on_one_device_and_invited_while_the_other_slept(life, _):
+    alice, bob = team_of(life, "alice", "bob")
+    phone = linked(life, "bob", "phone")
+    visits(life)
+    phone.ok("sync")
+    visits(life)
+    bob.ok("group", "leave", "team")
+    life.visits_of("bob", "alice")
+    alice.ok("group", "rotate", "team")
+    alice.ok("sync")
+    alice.ok("group", "add", "team", "bob")
+    life.visits_of("alice", "bob")
+    phone.ok("sync")
+    say(life, "alice", "bob is back", ["bob"])
+    for _ in range(2):
+        visits(life)
+        phone.ok("sync")
+    assert "bob is back" in texts_of(phone), texts_of(phone)
+    all_got_theirs(life)
+
+
+@life("the hand-over comes first", "the departure comes first")
+def a_team_is_handed_to_one_who_leaves(life, order):
+    alice, bob, _ = team_of(life, "alice", "bob", "carol")
+    visits(life, 2)
+    alice.ok("group", "owner", "team", "bob")
+    bob.ok("group", "leave", "team")
+    notes = {}
+    for name in ("alice", "bob") if "hand-over" in order else ("bob", "alice"):
+        notes[name] = life.people[name].ok("sync").err
+    visits(life, 3)
+    # One of both is the owner, and learned that what the person wanted is not so.
+    owner, other = ("bob", "alice") if "hand-over" in order else ("alice", "bob")
+    assert "not in force" in notes[owner], notes
+    life.people[owner].ok("group", "rotate", "team")
+    assert life.people[other].run("group", "rotate", "team").code != 0
+    visits(life, 2)
+    say(life, owner, "I own it", [other, "carol"] if owner == "bob" else ["carol"])
+    visits(life, 2)
+    all_got_theirs(life)
+
+
+@life()
+def one_who_left_restores_a_backup(life, _):
+    alice, bob, _ = team_of(life, "alice", "bob", "carol")
+    visits(life, 2)
+    bob.ok("backup", life.folder / "bob.backup")
+    bob.ok("group", "leave", "team")
+    visits(life, 2)
+    shutil.rmtree(life.folder / "bob")
+    words = ("--no-passphrase", "--revoke-others")
+    bob.ok("restore", *words, life.folder / "bob.backup", stdin=life.words["bob"])
+    bob.ok("say", "team", "am I here?")
+    visits(life, 2)
+    say(life, "alice", "without bob", ["carol"])
+    visits(life, 2)
+    assert "has left" in show(alice)
+    assert "without bob" not in texts_of(bob), texts_of(bob)
+    assert not any(text == "am I here?" for _, _, text in life.read)
+    all_got_theirs(life)
+
+
+@life()
+def a_blocked_person_makes_a_team(life, _):
+    alice, bob = life.friends()
+    bob.ok("block", "alice")
+    alice.ok("group", "create", "spam", "bob")
+    alice.ok("say", "spam", "you cannot escape")
+    alice.ok("sync")
+    assert "1 problem" in bob.ok("sync").err
+    assert "you cannot escape" not in bob.ok("inbox").out
+    assert "spam" not in bob.ok("group", "list").out
+    assert "is blocked, added you" in bob.ok("inbox", "--problems").out

@@ -12,6 +12,7 @@ pub(crate) fn meaning(class: &str) -> &'static str {
         "welcome" => ": someone added this device to a conversation that it cannot join",
         "key-package" => ": this device was added to two conversations by one key",
         "record" => ": a conversation with a person whose devices are not those that they signed",
+        "blocked" => ": this person, who is blocked, added you to a team, which was refused",
         "group" => ": a conversation of a group whose roster contradicts the one that is here",
         "anew" => ": a conversation began anew, because messages of it were missing",
         "membership" => ": a change of a conversation that its persons did not sign",

@@ -289,13 +289,23 @@ impl Groups<'_> {
         let base = epochs.iter().rfind(|epoch| **epoch <= last).copied().unwrap_or_default();
         let known = self.epoch(&name, base).map_err(ImportError::Group)?;
         roster.supersedes(&known).map_err(ImportError::Chain)?;
-        for epoch in epochs.iter().filter(|epoch| **epoch > base) {
-            let path = self.path_of(&name, *epoch);
-            fs::rename(&path, path.with_extension(REFUSED)).map_err(|source| {
-                ImportError::Group(GroupError::File(FileError::io("rename", &path, source)))
-            })?;
-        }
+        self.put_aside(&name, base, lock).map_err(ImportError::Group)?;
         self.store(&name, roster, lock).map_err(ImportError::Group)
+    }
+
+    /// Puts the rosters of a group with epochs above `base` aside: they did not come into force.
+    pub(crate) fn put_aside(
+        &self,
+        group: &Name,
+        base: u64,
+        _lock: &HomeLock,
+    ) -> Result<(), GroupError> {
+        for epoch in self.epochs(group)?.into_iter().filter(|epoch| *epoch > base) {
+            let path = self.path_of(group, epoch);
+            fs::rename(&path, path.with_extension(REFUSED))
+                .map_err(|source| FileError::io("rename", &path, source))?;
+        }
+        Ok(())
     }
 
     /// Finds the group with this id. Returns its local name and its newest roster.

@@ -1,6 +1,7 @@
 //! Brings the group of a conversation nearer to the devices of its persons, or makes one
 //! (docs/spec/node.md, "Groups of a conversation").
 
+use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_delivery::MembersDigest;
@@ -11,7 +12,7 @@ use endseal_session::{EngineError, GroupChangeError};
 use super::arrivals;
 use super::clock;
 use super::conversation::Conversation;
-use super::departure::LeftTeam;
+use super::departure::{self, LeftTeam};
 use super::error::SyncError;
 use super::frame_target::Target;
 use super::hub::HubClient;
@@ -262,9 +263,9 @@ impl Sender<'_, '_> {
     }
 
     /// Keeps the rosters that came in the groups of a team, if they are later than those that are
-    /// here: a process may have been killed before it did. Returns false if another process changes
-    /// the files.
-    fn keep_rosters(&self, conversation: &Conversation) -> Result<bool, EngineError> {
+    /// here: a process may have been killed before it did. A team is not handed to who has left it.
+    /// Returns false if another process changes the files.
+    pub(super) fn keep_rosters(&self, conversation: &Conversation) -> Result<bool, EngineError> {
         let own = self.engine.address().identity;
         self.engine.transaction(|transaction: &mut Transaction<'_, '_>| {
             let (mut states, mut is_busy) = (Vec::new(), false);
@@ -284,6 +285,12 @@ impl Sender<'_, '_> {
                         _ => {}
                     }
                 }
+            }
+            if let Conversation::Group(team) = conversation {
+                let in_force = in_force::of(transaction, team)?;
+                let departed = departure::departed(transaction, team)?;
+                let has_left = |person: &PublicKey| departed.contains(person);
+                is_busy |= !self.files.refuse_hand_over(team, &own, in_force, has_left);
             }
             Ok::<_, EngineError>(!is_busy)
         })

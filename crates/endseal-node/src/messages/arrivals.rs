@@ -104,7 +104,8 @@ enum Fate {
     Hidden,
 }
 
-/// Returns true if the newest documents that are here have a device among those of a conversation.
+/// Returns true if the newest documents that are here have a device among those of a conversation,
+/// and its person has not left.
 pub(super) fn is_newest(
     transaction: &Transaction<'_, '_>,
     files: &NodeFiles<'_>,
@@ -116,7 +117,7 @@ pub(super) fn is_newest(
             Some(team) => team.roster.member_of_key(&device.identity).is_some(),
             None => files.roster(id).is_none_or(|it| it.member_of_key(&device.identity).is_some()),
         };
-        if !newest {
+        if !newest || departure::departed(transaction, id)?.contains(&device.identity) {
             return Ok(false);
         }
     }

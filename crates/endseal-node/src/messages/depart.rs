@@ -3,8 +3,8 @@
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::MembersDigest;
 use endseal_keyring::roster::GroupId;
-use endseal_session::GroupChangeError;
-use endseal_session::group::{Evidence, MembershipState};
+use endseal_session::group::{Evidence, Members, MembershipState};
+use endseal_session::{EngineError, GroupChangeError};
 
 use super::approach::Sender;
 use super::clock;
@@ -14,17 +14,24 @@ use super::error::SyncError;
 use super::hub_groups::HubGroups;
 use super::payload::HubGroupId;
 use super::pending_commit::{Decision, PendingCommit, put_commit};
-use super::records::Transaction;
+use super::records::{LEFT, Transaction};
 
 /// Limit on the commits in a visit.
 const ATTEMPTS: usize = 8;
 
 impl Sender<'_, '_> {
     /// Makes the commits by which this person leaves the groups of a team, and forgets them. What
-    /// cannot be done now is done with the next visit.
+    /// cannot be done now is done with the next visit. A person who has become the owner meanwhile
+    /// stays.
     pub(super) async fn depart(&self, team: &GroupId) -> Result<(), SyncError> {
         let Self { hub, engine, state, .. } = *self;
         let conversation = Conversation::Group(*team);
+        if engine.transaction(|transaction| self.is_owner(transaction, &conversation))? {
+            engine.transaction(|it| it.remove_record(LEFT, team.as_bytes()))?;
+            self.files.note_replaced(team);
+            self.keep_rosters(&conversation)?;
+            return Ok(());
+        }
         for _ in 0..ATTEMPTS {
             let made = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
                 // A later roster may have invited this person again.
@@ -66,6 +73,24 @@ impl Sender<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if this person owns a team by the newest roster that came in one of its groups.
+    fn is_owner(
+        &self,
+        transaction: &mut Transaction<'_, '_>,
+        team: &Conversation,
+    ) -> Result<bool, EngineError> {
+        let (mut newest, mut is_owner) = (0, false);
+        for group in HubGroups::of(transaction, team)?.groups {
+            let state = transaction.group(&group.id)?.and_then(|it| it.conversation);
+            if let Some(Members::Team(roster)) = state.as_ref().map(MembershipState::members)
+                && roster.epoch() > newest
+            {
+                (newest, is_owner) = (roster.epoch(), *roster.owner() == self.own.identity);
+            }
+        }
+        Ok(is_owner)
     }
 
     /// Makes the commit by which this person leaves a group. Returns its number.

@@ -223,7 +223,15 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         self.due_credit.bytes += bytes;
         let Self { hub, engine, files, backlog, .. } = self;
         let mut unopened = Vec::new();
-        for run in core::mem::take(&mut backlog.runs) {
+        for (at, run) in core::mem::take(&mut backlog.runs).into_iter().enumerate() {
+            if at > 0 {
+                // Of a team that was left, what came before the welcome says so.
+                let own = engine.address().identity;
+                let noted = engine.transaction(|it: &mut Transaction<'_, '_>| {
+                    arrivals::settle(it, &own, files)
+                })?;
+                report.add_noted(noted);
+            }
             engine.with(|engine| join(engine, &run.welcomes, report))?;
             let opened = engine.with(|engine| backlog.open(engine, &run.messages, report));
             unopened.extend(opened?);

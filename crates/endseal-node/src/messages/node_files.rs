@@ -94,9 +94,37 @@ impl<'a> NodeFiles<'a> {
             && groups.list().unwrap_or_default().iter().any(is_held)
     }
 
+    /// Puts aside what this person made of a team since it was changed last, as its owner would be
+    /// someone who has left. Returns false if another process changes the files.
+    pub(super) fn refuse_hand_over(
+        &self,
+        team: &GroupId,
+        own: &PublicKey,
+        in_force: u64,
+        has_left: impl Fn(&PublicKey) -> bool,
+    ) -> bool {
+        let groups = self.home.groups();
+        let Ok(Some((name, newest))) = groups.known(team) else { return true };
+        let is_made_here = newest.signer() == own && newest.epoch() > in_force && in_force > 0;
+        if !is_made_here || newest.owner() == own || !has_left(newest.owner()) {
+            return true;
+        }
+        let Some(lock) = self.home.try_lock() else { return false };
+        let is_aside = groups.put_aside(&name, in_force, &lock).is_ok();
+        if is_aside {
+            self.note_replaced(team);
+        }
+        is_aside
+    }
+
     fn replaced(&self, roster: &Roster) -> RosterResult {
-        self.replaced.borrow_mut().push(*roster.id());
+        self.note_replaced(roster.id());
         RosterResult::Kept
+    }
+
+    /// Notes that what this person did with a team has no effect, because others changed it.
+    pub(super) fn note_replaced(&self, team: &GroupId) {
+        self.replaced.borrow_mut().push(*team);
     }
 
     /// Returns the teams whose changes were made here and did not come into force, since the last

@@ -62,6 +62,8 @@ impl ProblemClass {
     pub(super) const RECORD: &str = "record";
     /// A welcome to a team whose roster contradicts the one that is here, or has no room.
     pub(super) const GROUP: &str = "group";
+    /// Group of a team that a blocked person brings.
+    pub(super) const BLOCKED: &str = "blocked";
     /// This device could not follow a conversation, which began anew.
     pub(super) const ANEW: &str = "anew";
     /// The mailbox does not exist at the hub.

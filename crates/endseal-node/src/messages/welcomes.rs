@@ -11,6 +11,7 @@ use endseal_session::group::{Members, MembershipState};
 use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
 
 use super::arrivals::{drop_messages, is_newest, note_passed_over, noted};
+use super::blocked_person::BlockedPerson;
 use super::conversation::Conversation;
 use super::departure::{self, LeftTeam};
 use super::directory;
@@ -184,6 +185,10 @@ async fn compare(
         {
             return Ok(Some(ProblemClass::RECORD));
         }
+        let maker = maker.map(|(device, _)| device.identity);
+        if is_of_blocked(transaction, files, &state, maker.as_ref())? {
+            return Ok(Some(ProblemClass::BLOCKED));
+        }
         if let Some(class) = is_refused(transaction, files, &state, &own, &known, &conversation)? {
             return Ok::<_, EngineError>(Some(class));
         }
@@ -276,6 +281,24 @@ fn persons(state: &MembershipState, own: &PublicKey) -> Option<(Conversation, Ve
             is_member.then(|| (Conversation::Group(*roster.id()), members))
         }
     }
+}
+
+/// Returns true if a group brings a team that is not known here, by a person who is blocked: its
+/// owner, who signed its roster last, or who made the group.
+fn is_of_blocked(
+    transaction: &Transaction<'_, '_>,
+    files: &NodeFiles<'_>,
+    state: &MembershipState,
+    maker: Option<&PublicKey>,
+) -> Result<bool, EngineError> {
+    let Members::Team(roster) = state.members() else { return Ok(false) };
+    let is_known = files.roster(roster.id()).is_some();
+    for person in [Some(roster.owner()), Some(roster.signer()), maker].into_iter().flatten() {
+        if !is_known && BlockedPerson::of(transaction, person)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Keeps the roster of a group, which is in force there.

@@ -149,7 +149,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// A known group with the same id is replaced only if the welcome leads to a later epoch and
     /// was signed by a member of the known group. Thus a device that missed commits or was restored
     /// can join again, but an outsider's group with the same id replaces nothing. A conversation is
-    /// replaced by one of the same members alone, whose roster and records are not older.
+    /// replaced by one of the same members alone, whose roster and records are not older; a device
+    /// that these name may have signed the welcome, too.
     ///
     /// The caller MUST show the inviter and the members to the user before it relies on the id.
     ///
@@ -198,7 +199,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
                 (Some(before), Some(after)) => before.may_become(after),
                 _ => false,
             };
-            if !goes_on || group.epoch() <= known.epoch() || !known.members().contains(&inviter) {
+            // A device that came after this one was removed is in the signed documents.
+            let is_device = group.conversation().is_some_and(|it| it.has_device(&inviter));
+            let is_member = is_device || known.members().contains(&inviter);
+            if !goes_on || group.epoch() <= known.epoch() || !is_member {
                 return Err(GroupChangeError::Exists);
             }
         }
