@@ -253,11 +253,7 @@ fn a_member_who_is_no_contact_has_the_name_of_the_roster() {
     carol.run(&["sync"]).ok();
     bob.run(&["say", "team", "hello"]).ok();
     let ran = bob.run(&["sync"]).ok();
-    assert!(
-        ran.err.contains("note: dave (no contact) has no device at the hub: what"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("note: dave (no contact) has no device at the hub\n"), "{}", ran.err);
     // A contact with the same name is another person.
     bob.run(&["contacts", "add", "carol", &dave.identity()]).ok();
     let ran = bob.run(&["inbox", "--keep"]).ok();

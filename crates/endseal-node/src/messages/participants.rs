@@ -80,6 +80,8 @@ impl Participants {
         for (identity, of_hub) in found.ask(hub, engine, state, asked).await? {
             let reason = match of_hub {
                 Found::Refused => SkippedReason::Directory,
+                // The others get the text, and nothing waits for this member.
+                _ if is_team => SkippedReason::NoDevice,
                 _ => SkippedReason::Unknown,
             };
             skip(Conversation::Person(identity), reason);

@@ -222,7 +222,7 @@ async fn members_who_have_not_joined_are_left_out() {
     let report = alice.sync(&world).await;
     assert_eq!(report.skipped.len(), 1, "{report:?}");
     assert_eq!(report.skipped[0].to, Conversation::Person(carol.identity));
-    assert_eq!(report.skipped[0].reason, SkippedReason::Unknown);
+    assert_eq!(report.skipped[0].reason, SkippedReason::NoDevice);
     assert_eq!(bob.sync(&world).await.received, 1);
     // She joins the hub, and is added with the next text.
     carol.join(&world).await;
