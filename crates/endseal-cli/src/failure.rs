@@ -364,8 +364,13 @@ impl From<GroupError> for Failure {
         match error {
             GroupError::File(error) => in_home(error),
             GroupError::EpochKey(_) | GroupError::EpochKeyLength => Self::of(Kind::Refused, &error),
-            GroupError::Change(_) | GroupError::Members(_) => usage(&error),
-            GroupError::Exists(_) => usage(&error).hint("choose another name"),
+            GroupError::Change(_) => usage(&error),
+            GroupError::Members(_) => {
+                usage(&error).hint("name each member once; NAME=IDENTITY gives a member a name")
+            }
+            GroupError::Exists(_) | GroupError::Reserved(_) => {
+                usage(&error).hint("choose another name")
+            }
             GroupError::NotPermitted(_) => {
                 usage(&error).hint("ask one of them to change it; endseal group show names them")
             }
@@ -384,6 +389,9 @@ impl From<ImportError> for Failure {
         match error {
             ImportError::Group(GroupError::Exists(_)) => Self::of(Kind::Usage, &error)
                 .hint("it is another group: give this one another name here with --as"),
+            ImportError::Group(GroupError::Reserved(_)) => {
+                Self::of(Kind::Usage, &error).hint("give the group another name here with --as")
+            }
             ImportError::Group(error) => error.into(),
             ImportError::OtherName(_) => Self::of(Kind::Usage, &error).hint("leave --as away"),
             ImportError::UnknownOwner(_) => Self::of(Kind::Refused, &error)

@@ -26,6 +26,9 @@ mod error;
 
 pub use error::{GroupError, ImportError};
 
+/// Name of a person's notes to oneself, which no group has: another person chooses the name of a
+/// team, and notes would go to its members.
+pub const OWN_NAME: &str = "me";
 /// Name of the folder with the groups.
 pub(crate) const FOLDER: &str = "groups";
 /// Suffix of a roster's file name, after the epoch.
@@ -320,8 +323,15 @@ impl Groups<'_> {
         Ok(None)
     }
 
-    /// Fails with [`GroupError::Exists`] if a group has this local name.
-    fn unused(&self, name: &Name) -> Result<(), GroupError> {
+    /// Checks that a group can get this local name.
+    ///
+    /// # Errors
+    /// Returns [`GroupError::Exists`] if a group has the name, and [`GroupError::Reserved`] for
+    /// [`OWN_NAME`].
+    pub fn unused(&self, name: &Name) -> Result<(), GroupError> {
+        if name.as_str() == OWN_NAME {
+            return Err(GroupError::Reserved(name.clone()));
+        }
         match self.epochs(name) {
             Err(GroupError::Unknown(_)) => Ok(()),
             Ok(_) => Err(GroupError::Exists(name.clone())),

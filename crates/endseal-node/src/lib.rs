@@ -54,7 +54,7 @@ pub use archive::{
 pub use atomic::{AtomicFile, Existing, Readers, write_file};
 pub use error::FileError;
 pub use file::{FILE_CONTEXT, Incoming, OpenFileError, Progress, SealFileError, seal};
-pub use groups::{GroupError, Groups, ImportError, Imported, epoch_key, recipients};
+pub use groups::{GroupError, Groups, ImportError, Imported, OWN_NAME, epoch_key, recipients};
 pub use home::{HOME_VARIABLE, Home, HomeError, HomeLock, read_bounded, read_private, read_public};
 pub use identity::IdentityError;
 pub use inspect::{Inspection, check_start};

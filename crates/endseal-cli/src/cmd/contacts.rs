@@ -14,7 +14,7 @@ use endseal_crypto::identity::PublicIdentity;
 use endseal_keyring::address_book::ChangeBookError;
 use endseal_keyring::{Contacts, IdentityText, Name};
 use endseal_node::api::{Client, Reply, Request};
-use endseal_node::{GroupError, Home, read_bounded};
+use endseal_node::{GroupError, Home, OWN_NAME, read_bounded};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -88,6 +88,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let own = ctx.identity(&home).ok();
             if own.is_some_and(|own| own.public().ed25519() == identity.ed25519()) {
                 ctx.note(&format!("note: {name} is your own identity"));
+            } else if name.as_str() == OWN_NAME {
+                return Err(is_own_name());
             } else if !local && identity.mlkem768().is_none() {
                 identity = complete(identity, &name, &home, ctx);
             }
@@ -111,6 +113,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let done = format!("{name} is removed from the contacts");
             change(&home, None, done, |contacts| contacts.remove(&name).map(|_| ()))
         }
+        Command::Rename { to, .. } if to.as_str() == OWN_NAME => Err(is_own_name()),
         Command::Rename { from, to } => {
             let done = format!("{from} is called {to} now");
             change(&home, Some(&to), done, |contacts| contacts.rename(&from, to.clone()))
@@ -124,6 +127,12 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             Ok(list(&contacts, pq, verified.as_ref()))
         }
     }
+}
+
+/// Fails because notes to oneself would go to a contact of this name.
+fn is_own_name() -> Failure {
+    Failure::usage(format!("'{OWN_NAME}' is the name of your notes to yourself"))
+        .hint("choose another name")
 }
 
 /// Reads an identity that is given itself, in a file, or on standard input.

@@ -4,10 +4,10 @@ use std::io::{Cursor, Read as _};
 
 use endseal_keyring::Name;
 use endseal_keyring::roster::GroupId;
-use endseal_node::GroupError;
 use endseal_node::api::{CallError, Reply, Request, SecretText};
 use endseal_node::messages::{Conversation, SayError, read_texts};
 use endseal_node::sessions::Texts;
+use endseal_node::{GroupError, OWN_NAME};
 
 use super::session::{Partner, StoreArgs};
 use super::sync;
@@ -19,9 +19,6 @@ use crate::node_access::with_node;
 use crate::output::{DASH, Input};
 use crate::printable::plural;
 use crate::{recipients, typed};
-
-/// Name of the conversation with oneself, unless a contact or a group has it.
-const OWN_NAME: &str = "me";
 
 /// Write a text to a person, a group or oneself
 ///
@@ -122,8 +119,9 @@ fn check_member(to: &Conversation, name: &str, ctx: &Ctx) -> Result<(), Failure>
     if roster.member_of_key(home.person()?.identity().ed25519()).is_some() {
         return Ok(());
     }
-    Err(Failure::usage(format!("you are no member of {name}: nothing was written"))
-        .hint("its owner can add you again: endseal group import FILE takes the new roster"))
+    Err(Failure::usage(format!("you are no member of {name}: nothing was written")).hint(
+        "its owner can add you again: endseal sync brings the new roster, or endseal group import",
+    ))
 }
 
 /// Finds a contact, an identity or else a group. Returns it with its display name.
@@ -135,7 +133,18 @@ pub(super) fn conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, Strin
         Err(_) | Ok(Err(GroupError::Unknown(_))) => None,
         Ok(Err(error)) => return Err(error.into()),
     };
-    match (recipients::known(text, ctx)?, group) {
+    let known = recipients::known(text, ctx)?;
+    if text == OWN_NAME {
+        let own = *home.person()?.identity().ed25519();
+        // A file from a backup, or one that was edited, can give the name to another one.
+        if group.is_some() || known.is_some_and(|it| *it.ed25519() != own) {
+            let message = format!("{OWN_NAME} is you, and also a contact or a group here");
+            return Err(Failure::usage(message)
+                .hint("rename the other one: endseal contacts rename, or endseal group rename"));
+        }
+        return Ok((Conversation::Person(own), OWN_NAME.to_owned()));
+    }
+    match (known, group) {
         (Some(_), Some(_)) => Err(Failure::usage(format!("{text} is a contact and a group"))
             .hint("give the identity of the contact, or rename one of them")),
         (Some(person), None) => {
@@ -143,10 +152,6 @@ pub(super) fn conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, Strin
             Ok((Conversation::Person(identity), name))
         }
         (None, Some(group)) => Ok((Conversation::Group(*group.id()), text.to_owned())),
-        (None, None) if text == OWN_NAME => {
-            let own = *home.person()?.identity().ed25519();
-            Ok((Conversation::Person(own), OWN_NAME.to_owned()))
-        }
         (None, None) => {
             let message = format!("'{}' is no contact and no group", typed::shown(text));
             Err(Failure::usage(message).hint(

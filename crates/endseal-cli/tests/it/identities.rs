@@ -244,6 +244,12 @@ fn contacts_are_added_renamed_replaced_and_removed() {
     assert_eq!(list(), format!("robert  {}\n", bob.identity()));
     let ran = alice.run(&["contacts", "add", "me", &alice.identity()]).ok();
     assert!(ran.err.contains("note: me is your own identity"), "{}", ran.err);
+    // Notes to oneself would go to another person of this name.
+    let notes = "'me' is the name of your notes to yourself";
+    alice.run(&["contacts", "remove", "me"]).ok();
+    alice.run(&["contacts", "add", "me", &carol.identity()]).fails(2, notes);
+    alice.run(&["contacts", "rename", "robert", "me"]).fails(2, notes);
+    assert_eq!(list(), format!("robert  {}\n", bob.identity()));
 }
 
 /// Returns the identity of two seeds of repeated bytes.

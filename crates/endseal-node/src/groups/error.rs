@@ -41,6 +41,8 @@ pub enum GroupError {
     Random,
     /// No envelope can be sealed to the members' keys.
     Recipients(RecipientsError),
+    /// The name is that of the notes to oneself.
+    Reserved(Name),
     /// The epoch key could not be sealed.
     Seal(SealError),
     /// The roster could not be signed.
@@ -86,6 +88,7 @@ impl fmt::Display for GroupError {
             Self::Parse { path, .. } => write!(f, "cannot use '{}'", path.display()),
             Self::Random => f.write_str("the source of randomness failed"),
             Self::Recipients(_) => f.write_str("cannot seal to the members' keys"),
+            Self::Reserved(name) => write!(f, "'{name}' is the name of your notes to yourself"),
             Self::Seal(_) => f.write_str("cannot seal the group's key"),
             Self::Sign(_) => f.write_str("cannot sign the roster"),
             Self::Unknown(name) => write!(f, "there is no group '{name}'"),
@@ -106,6 +109,7 @@ impl error::Error for GroupError {
             Self::Sign(error) => Some(error),
             Self::EpochKeyLength
             | Self::Exists(_)
+            | Self::Reserved(_)
             | Self::NotPermitted(_)
             | Self::Random
             | Self::Unknown(_) => None,

@@ -189,7 +189,9 @@ impl<'a> NodeFiles<'a> {
                         Err(_) => RosterResult::Refused,
                     }
                 }
-                Err(ImportError::Group(GroupError::Exists(_))) => continue,
+                Err(ImportError::Group(GroupError::Exists(_) | GroupError::Reserved(_))) => {
+                    continue;
+                }
                 Err(ImportError::UnknownOwner(_)) => RosterResult::UnknownOwner,
                 Err(_) => RosterResult::Refused,
             };

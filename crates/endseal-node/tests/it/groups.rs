@@ -8,7 +8,7 @@ use endseal_keyring::roster::{
     GroupId, Member, OwnerOnly, RosterChainError, RosterChanges, SignRosterError,
 };
 use endseal_keyring::{Name, Roster};
-use endseal_node::{GroupError, Home, ImportError, epoch_key};
+use endseal_node::{GroupError, Home, ImportError, OWN_NAME, epoch_key};
 
 use endseal_testing::Scratch;
 
@@ -149,6 +149,35 @@ fn two_groups_of_one_name_are_not_mixed() {
     }
     assert_eq!(reader.groups().current(&name("team")).unwrap(), first);
     assert_eq!(import(&second, Some("others")).unwrap().name, name("others"));
+}
+
+#[test]
+fn no_group_gets_the_name_of_notes_to_oneself() {
+    let scratch = Scratch::new();
+    let [owner_home, reader, other] =
+        ["owner", "reader", "other"].map(|n| Home::create(&scratch.path(n)).unwrap());
+    let (owner, lock) = (identity(), owner_home.lock().unwrap());
+    let groups = owner_home.groups();
+    let create = |text: &str| groups.create(&owner, name(text), vec![member("a", &owner)], &lock);
+    assert!(matches!(create(OWN_NAME), Err(GroupError::Reserved(_))));
+    let first = create("team").unwrap();
+    let renamed = groups.rename(&name("team"), &name(OWN_NAME), &lock);
+    assert!(matches!(renamed, Err(GroupError::Reserved(_))));
+    // Another program lets its owner choose the name in the roster.
+    let mut changes = RosterChanges::new();
+    changes.rename(name(OWN_NAME));
+    let second = groups.change(&owner, &name("team"), &changes, &lock).unwrap();
+    assert_eq!(second.group(), &name(OWN_NAME));
+    let import = |home: &Home, roster: &Roster, as_name: Option<&str>| {
+        let lock = home.lock().unwrap();
+        let imported = home.groups().import(roster.as_bytes(), as_name.map(name), |_| true, &lock);
+        imported.map(|done| done.name)
+    };
+    assert_eq!(import(&reader, &first, None).unwrap(), name("team"));
+    assert_eq!(import(&reader, &second, None).unwrap(), name("team"));
+    let refused = import(&other, &second, None);
+    assert!(matches!(refused, Err(ImportError::Group(GroupError::Reserved(_)))), "{refused:?}");
+    assert_eq!(import(&other, &second, Some("work")).unwrap(), name("work"));
 }
 
 #[test]
