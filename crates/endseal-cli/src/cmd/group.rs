@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use endseal_crypto::ed25519;
 use endseal_crypto::identity::PublicIdentity;
-use endseal_keyring::roster::{self, Member, RosterChanges};
+use endseal_keyring::roster::{self, ChangeRosterError, InvalidMembers, Member, RosterChanges};
 use endseal_keyring::{IdentityText, Name, Roster};
-use endseal_node::{GroupError, Home, read_bounded};
+use endseal_node::{Home, read_bounded};
 
 use crate::cmd::contacts::forms;
 use crate::cmd::seal::few;
@@ -306,13 +306,26 @@ fn change(
     }
     let changes = &changes;
     // Check the members before the user types a passphrase.
-    let draft = current
-        .next_epoch(changes)
-        .map_err(|error| Failure::usage("the group was not changed").because(&error))?;
+    let draft = current.next_epoch(changes).map_err(|error| not_changed(group, &error))?;
     pq.check(draft.members())?;
     let owner = passphrase::unlock(ctx, home)?;
     let roster = home.groups().change(&owner, group, changes, &home.lock()?)?;
     Ok(changed(group, &roster, ctx))
+}
+
+/// Says why a change is not possible, and where the names of the members are found.
+fn not_changed(group: &Name, error: &ChangeRosterError) -> Failure {
+    let failure = Failure::usage("the group was not changed").because(error);
+    match error {
+        ChangeRosterError::IsAdmin(_)
+        | ChangeRosterError::IsOwner(_)
+        | ChangeRosterError::NotAMember(_)
+        | ChangeRosterError::NotAnAdmin(_)
+        | ChangeRosterError::Members(
+            InvalidMembers::DuplicateKey { .. } | InvalidMembers::DuplicateName(_),
+        ) => failure.hint(format!("endseal group show {group} prints the members and their names")),
+        _ => failure,
+    }
 }
 
 fn rename(group: &Name, name: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -321,9 +334,7 @@ fn rename(group: &Name, name: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outco
         return Err(is_contact(name).hint("give the group another name"));
     }
     // Before anything is signed.
-    if home.groups().list()?.contains(name) {
-        return Err(GroupError::Exists(name.clone()).into());
-    }
+    home.groups().unused(name)?;
     let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
     let may_change = own.is_some_and(|own| current.may_change(&own));
     if may_change && current.group() != name {
