@@ -751,18 +751,22 @@ def the_hub_stops_when_it_is_asked(world):
     assert world.hub.stop() == 0
 
 
-def run(binary, folder):
-    world = World(binary, folder / "world")
-    failed = 0
-    checks = [function for function, name in CHECKS if name in (None, engine().name)]
-    for function in checks:
-        try:
-            function(world)
-            print(f"ok      {function.__name__}")
-        except Exception:
-            failed += 1
-            print(f"FAILED  {function.__name__}\n{traceback.format_exc()}")
-    if not world.hub.stopping:
-        world.hub.kill()
-    print(f"{len(checks) - failed} passed, {failed} failed")
+def run(binary, folder, *modules):
+    """Plays the checks of these modules, in a world of its own each."""
+    passed, failed = 0, 0
+    for module in modules:
+        world = module.World(binary, folder / module.__name__)
+        for function, name in module.CHECKS:
+            if name not in (None, engine().name):
+                continue
+            try:
+                function(world)
+                passed += 1
+                print(f"ok      {function.__name__}")
+            except Exception:
+                failed += 1
+                print(f"FAILED  {function.__name__}\n{traceback.format_exc()}")
+        if not world.hub.stopping:
+            world.hub.kill()
+    print(f"{passed} passed, {failed} failed")
     return failed > 0
