@@ -1,4 +1,4 @@
-"""Conversations of persons and teams over a hub, for tests/node/run: each check goes on where the last one ended."""
+"""Conversations of persons and teams over a hub. Each check goes on where the last one ended."""
 
 import json
 import subprocess
@@ -45,7 +45,7 @@ class World(checks.World):
         return self.people[name].ok("id", "show", "--pq").out.strip()
 
     def link(self, name, other, *words):
-        """Makes a further device of a person, which is then a person of this world by its own name."""
+        """Links a further device to a person. This world has it among its people."""
         status = json.loads(self.people[name].ok("--json", "status").out)
         link = Link(self, other, f"{status['hub_peer_id']}@{status['hub']}")
         self.people[name].ok("devices", "add", "--yes", *words, "-", stdin=link.text)
@@ -92,7 +92,7 @@ class World(checks.World):
             self.people[name].ok("sync")
 
 
-# ---------------------------------------------------------------------------- a team, and delivery
+# ----------------------------------------------------------------------------- a team, and delivery
 
 
 @check
@@ -172,7 +172,7 @@ def a_history_of_a_team_is_searched(world):
     assert world.alice.ok("history", "work", "--search", "absent").out == ""
 
 
-# -------------------------------------------------------------------------------- names and errors
+# --------------------------------------------------------------------------------- names and errors
 
 
 @check
@@ -269,7 +269,7 @@ def a_member_who_is_not_the_owner_changes_nothing(world):
     assert world.team("bob", "work")["epoch"] == 1
 
 
-# ----------------------------------------------------------------------------------- a second device
+# ---------------------------------------------------------------------------------- a second device
 
 
 @check
@@ -383,7 +383,7 @@ def a_person_with_one_device_writes_notes(world):
     assert world.status("carol", "unsent") == 0
 
 
-# ---------------------------------------------------------------------------------- changes of a team
+# -------------------------------------------------------------------------------- changes of a team
 
 
 @check
@@ -735,7 +735,7 @@ def a_member_without_a_hub_is_named_to_the_writer(world):
     world.gets("bob", ("alice", "files", "who gets it"))
 
 
-# --------------------------------------------------------------------- blocked and muted, and requests
+# ------------------------------------------------------------------ blocked and muted, and requests
 
 
 @check
@@ -819,7 +819,7 @@ def a_revoked_device_is_told_what_to_do(world):
     assert "endseal devices renew" in world.phone.run("sync").err
 
 
-# ------------------------------------------------------------------------------------ forty days
+# --------------------------------------------------------------------------------------- forty days
 
 
 def later(world, offset):

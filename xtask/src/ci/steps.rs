@@ -153,7 +153,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
                 .to_vec()
         })),
         after_build(run("node", "people write over a hub; kills lose nothing", 25, NODE, {
-            ["", " --lives 10", " --kill 12", " --blind"]
+            ["", " --demo", " --lives 10", " --kill 12", " --blind"]
                 .map(|mode| program(&format!("tests/node/run{mode} --endseal {PROGRAM}")))
                 .to_vec()
         })),
