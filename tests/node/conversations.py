@@ -822,24 +822,24 @@ def a_revoked_device_is_told_what_to_do(world):
 # --------------------------------------------------------------------------------------- forty days
 
 
-def later(world, offset):
-    """Sets the clocks of the hub and of all persons, also of processes that run."""
-    (world.folder / "clock").write_text(offset + "\n")
+def with_clock(world, name, **variables):
+    """The program with another clock. The program faketime itself would take the signals."""
+    library = subprocess.check_output(["faketime", "-m", "-f", "+0", "printenv", "LD_PRELOAD"])
+    variables = {"LD_PRELOAD": library.decode().strip(), **variables}
+    words = " ".join(f"{variable}='{value}'" for variable, value in variables.items())
+    script = world.folder / f"{name}.sh"
+    script.write_text(f"#!/bin/sh\nexec env {words} '{world.binary}' \"$@\"\n")
+    script.chmod(0o755)
+    return script
+
+
+def restart_with(world, program):
+    world.hub.stop()
+    world.hub = Hub(program, world.folder, NoKiller(), world.hub.address)
 
 
 @check
 def a_hub_deletes_what_waits_for_forty_days(world):
-    script, clock = world.folder / "clock.sh", world.folder / "clock"
-    # The program faketime itself would stay between, and would take the signals.
-    library = subprocess.check_output(["faketime", "-f", "+0", "printenv", "LD_PRELOAD"], text=True)
-    variables = f"LD_PRELOAD='{library.strip()}' FAKETIME_TIMESTAMP_FILE='{clock}' FAKETIME_NO_CACHE=1"
-    script.write_text(f"#!/bin/sh\nexec env {variables} '{world.binary}' \"$@\"\n")
-    script.chmod(0o755)
-    later(world, "+0")
-    world.hub.stop()
-    world.hub = Hub(script, world.folder, NoKiller(), world.hub.address)
-    for person in (world.owner, *world.people.values()):
-        person.binary = script
     world.say("alice", "carol", "to carol, who is away")
     world.say("alice", "files", "to the team, without carol")
     world.gets("bob", ("alice", "files", "to the team, without carol"))
@@ -851,13 +851,22 @@ def a_hub_deletes_what_waits_for_forty_days(world):
         return json.loads(world.owner.ok("--json", "hub", "stats").out)["waiting"]
 
     assert waiting() > 0
-    later(world, "+40d")
-    # The hub looks at its clock again when it has something to do: it refuses a revoked device.
+    # A hub that was off for forty days would keep all this: its clock goes on while it runs.
+    clock = world.folder / "clock"
+    clock.write_text("+0\n")
+    running = {"FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1"}
+    restart_with(world, with_clock(world, "running", **running))
+    clock.write_text("+40d\n")
+    # It looks at its clock when it has something to do: it refuses a revoked device.
     for _ in range(20):
-        world.phone.run("sync")
+        world.phone.run("sync", "--once")
         if waiting() == 0:
             break
     assert waiting() == 0
+    late = with_clock(world, "late", FAKETIME="+40d")
+    restart_with(world, late)
+    for person in (world.owner, *world.people.values()):
+        person.binary = late
 
 
 @check
