@@ -93,6 +93,9 @@ pub(super) const IN_FORCE: u16 = 42;
 pub(super) const CLOCK: u16 = 43;
 /// Texts of others that this person has read, by their writer and series.
 pub(super) const READ: u16 = 44;
+/// Numbers of the last rows of before they came, of persons who became members of a team, by team
+/// and identity.
+pub(super) const NEW_MEMBER: u16 = 45;
 /// Persons whose safety number was compared: empty records, by identity.
 pub(super) const VERIFIED: u16 = 36;
 /// Addresses of devices by their peer ids.

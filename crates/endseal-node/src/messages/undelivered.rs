@@ -12,7 +12,7 @@ use super::conversation::Conversation;
 use super::frame_target::Target;
 use super::history::{Confirmed, HistoryRow, history_page, page_in};
 use super::hub_groups::HubGroups;
-use super::records::{self, MEMBERS, SAID, SERIES, Transaction, UNSENT};
+use super::records::{self, COUNTER, MEMBERS, NEW_MEMBER, SAID, SERIES, Transaction, UNSENT};
 use super::runs::Runs;
 use super::text_delivery::TextDelivery;
 use super::text_id::{SERIES_LEN, TextId};
@@ -137,8 +137,41 @@ fn settle_for_new(
                 }
             }
         }
+        let last = records::counter(transaction, COUNTER)?.to_le_bytes();
+        for person in &new {
+            let name = [&name[..], person.as_bytes()].concat();
+            transaction.put_record(NEW_MEMBER, &name, &last)?;
+        }
     }
     transaction.put_record(MEMBERS, &name, value.as_flattened())
+}
+
+/// Returns those of the members of a team who must not get a text that is sent again: they became
+/// members after it was sent.
+pub(super) fn new_since(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+    conversation: &Conversation,
+    row: &HistoryRow,
+    members: &HashSet<PublicKey>,
+) -> Result<HashSet<PublicKey>, EngineError> {
+    let mut new = HashSet::new();
+    let text = row.text(own, conversation);
+    let Some(TextId { series, number }) = text.and_then(|it| TextId::read(it.id())) else {
+        return Ok(new);
+    };
+    for member in members {
+        let name = [&conversation.name()[..], member.as_bytes()].concat();
+        let Some(last) = transaction.record(NEW_MEMBER, &name)? else { continue };
+        let last = records::number(&last).ok_or(EngineError::Damaged("new member"))?;
+        // What was not sent yet when they came is for them, too.
+        if row.number <= last
+            && confirmed(transaction, conversation, &series, member)?.contains(number)
+        {
+            new.insert(*member);
+        }
+    }
+    Ok(new)
 }
 
 /// Confirmations of the texts of a conversation, each series read once.

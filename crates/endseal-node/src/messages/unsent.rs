@@ -26,7 +26,7 @@ use super::payload::HubGroupId;
 use super::records::{Transaction, UNSENT};
 use super::replacement;
 use super::report::{Skipped, SkippedReason, SyncReport};
-use super::undelivered::{is_unsent, receivers};
+use super::undelivered::{is_unsent, new_since, receivers};
 use super::waiting::Waiting;
 
 /// Limit on attempts to encrypt texts while records of persons change.
@@ -95,7 +95,7 @@ impl Sender<'_, '_> {
                     // A person has other devices than the groups that were reached.
                     return Ok((encrypted, false));
                 }
-                for (number, Waiting { to, .. }) in &page {
+                for (number, Waiting { to, has_left }) in &page {
                     if known.is_alone && *to == Conversation::Person(own) {
                         // No other device of this person gets it.
                         transaction.remove_record(UNSENT, &number.to_be_bytes())?;
@@ -117,11 +117,13 @@ impl Sender<'_, '_> {
                         receivers(transaction, to, &own)?;
                         announce(transaction, &own, to, group)?;
                     }
-                    let Some(mailboxes) = self.mailboxes(transaction, group)? else {
+                    let row = HistoryRow::of(transaction, to, *number)?;
+                    let row = (&row, *has_left);
+                    let Some(mailboxes) = self.mailboxes(transaction, to, group, row)? else {
                         left_out.insert(*to);
                         continue;
                     };
-                    let row = HistoryRow::of(transaction, to, *number)?;
+                    let row = row.0;
                     match transaction.encrypt_group(group, &row.plaintext) {
                         Ok(sequence) => {
                             Target { mailboxes, ..Target::members(*group, *number) }
@@ -176,21 +178,33 @@ impl Sender<'_, '_> {
     }
 
     /// Returns the mailboxes of a text: none if all members get it, and `None` if there is no
-    /// mailbox any more.
+    /// mailbox any more. One that is sent again goes to no one who became a member since.
     fn mailboxes(
         &self,
         transaction: &mut Transaction<'_, '_>,
+        conversation: &Conversation,
         group: &HubGroupId,
+        (row, has_left): (&HistoryRow, bool),
     ) -> Result<Option<Vec<PeerId>>, EngineError> {
-        if !self.state.has_gone(group) {
+        let has_gone = self.state.has_gone(group);
+        if !has_gone && !(has_left && matches!(conversation, Conversation::Group(_))) {
             return Ok(Some(Vec::new()));
         }
         let members = transaction.group_peers(group)?;
+        let new = match has_left {
+            true => {
+                let persons = members.iter().map(|(member, _)| member.identity).collect();
+                new_since(transaction, &self.own.identity, conversation, row, &persons)?
+            }
+            false => HashSet::new(),
+        };
         let (gone, left): (Vec<_>, Vec<_>) = members
             .into_iter()
             .filter(|(member, _)| *member != self.own)
-            .map(|(_, peer)| peer)
-            .partition(|peer| self.state.is_gone(group, peer));
+            .partition(|(member, peer)| {
+                new.contains(&member.identity) || self.state.is_gone(group, peer)
+            });
+        let left: Vec<_> = left.into_iter().map(|(_, peer)| peer).collect();
         Ok(match (gone.is_empty(), left.is_empty()) {
             (true, _) => Some(Vec::new()),
             (false, true) => None,

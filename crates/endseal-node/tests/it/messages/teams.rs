@@ -212,6 +212,45 @@ async fn a_removed_member_reads_and_writes_nothing() {
     assert_eq!(alice.sync(&world).await.received, 0);
 }
 
+/// A text that is sent again, because a member who was away has another device, is not for those
+/// who became members since.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_member_gets_nothing_from_before() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let (mut carol, mut dora) = (world.member("carol").await, world.member("dora").await);
+    let first = group(&mut [&mut alice, &mut bob, &mut carol], &[]);
+    write(&mut alice, first.id(), "to all");
+    for _ in 0..2 {
+        for person in [&mut alice, &mut bob, &mut carol] {
+            person.sync(&world).await;
+        }
+    }
+    write(&mut alice, first.id(), "before dora");
+    alice.sync(&world).await;
+    bob.sync(&world).await;
+    change(&alice, None, Some(member(3, &dora)));
+    alice.sync(&world).await;
+    dora.knows(&alice, "alice");
+    dora.sync(&world).await;
+    let mut phone = second_device(&world, &carol, "phone");
+    phone.join(&world).await;
+    phone.knows(&alice, "alice");
+    for _ in 0..3 {
+        for person in [&mut alice, &mut bob, &mut phone, &mut dora] {
+            person.sync(&world).await;
+        }
+    }
+    assert_eq!(texts(&mut dora), [""; 0]);
+    assert_eq!(texts(&mut phone), ["before dora"]);
+    write(&mut alice, first.id(), "to dora, too");
+    for person in [&mut alice, &mut dora, &mut phone] {
+        person.sync(&world).await;
+    }
+    assert_eq!(texts(&mut dora), ["to dora, too"]);
+    assert_eq!(texts(&mut phone), ["to dora, too"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn members_who_have_not_joined_are_left_out() {
     let world = World::new();
