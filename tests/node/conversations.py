@@ -328,7 +328,7 @@ def what_one_device_keeps_unread_is_unread_on_the_other(world):
 def what_one_writes_to_a_person_is_in_the_history_of_the_other_device(world):
     world.say("bob", "alice", "from the first device")
     world.gets("phone")
-    assert " me> from the first device" in world.phone.ok("history", "alice").out
+    assert " me (sent by another device)> from the first device" in world.phone.ok("history", "alice").out
     world.gets("alice", ("bob", None, "from the first device"))
 
 
@@ -336,7 +336,7 @@ def what_one_writes_to_a_person_is_in_the_history_of_the_other_device(world):
 def what_one_writes_to_a_team_is_in_the_history_of_the_other_device(world):
     world.say("phone", "work", "from the phone")
     world.gets("bob")
-    assert " me> from the phone" in world.bob.ok("history", "work").out
+    assert " me (sent by another device)> from the phone" in world.bob.ok("history", "work").out
     for name in ("alice", "carol"):
         world.gets(name, ("bob", "work", "from the phone"))
 
