@@ -5,6 +5,7 @@
 
 use core::hint::black_box;
 use core::time::Duration;
+use std::io::{Read, Write};
 use std::time::Instant;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -235,7 +236,7 @@ fn backlog(rounds: usize) {
 
 fn content(rounds: usize) {
     println!(
-        "\ncontent, GB/s a core     segments seal  open | envelope seal  open | BLAKE3 | AES-256-GCM in one piece"
+        "\ncontent, GB/s a core     segments seal  open | envelope seal  open | stream seal  open | BLAKE3 | AES-256-GCM in one piece"
     );
     let (sender, reader) = (identity(1), identity(2));
     let recipients = Recipients::from_identities([reader.public()]).expect("made keys are valid");
@@ -251,6 +252,8 @@ fn content(rounds: usize) {
         let mut in_place = data.clone();
         let mut chunks = sealed.clone();
         let mut opened = vec![0; len];
+        let mut opened_stream = vec![0; len];
+        let mut streamed = Vec::with_capacity(envelope.len());
         let seconds = interleaved(
             rounds,
             &mut [
@@ -272,6 +275,23 @@ fn content(rounds: usize) {
                 &mut || drop(black_box(sealer.seal_into(&data, &mut out, &mut OsRandom))),
                 &mut || drop(black_box(opener.open(&envelope, &mut Policy::new()))),
                 &mut || {
+                    streamed.clear();
+                    let writer = sealer.writer(&mut streamed, &mut OsRandom);
+                    let mut writer = writer.expect("it can be sealed");
+                    writer.write_all(black_box(&data)).expect("memory takes it");
+                    writer.finish().expect("memory takes it");
+                },
+                &mut || {
+                    let reader = opener.reader(&envelope[..], Policy::new());
+                    let mut reader = reader.expect("just sealed");
+                    let mut rest = &mut opened_stream[..];
+                    while !rest.is_empty() {
+                        let len = reader.read(black_box(rest)).expect("just sealed");
+                        rest = &mut rest[len..];
+                    }
+                    assert_eq!(reader.read(&mut [0]).expect("just sealed"), 0);
+                },
+                &mut || {
                     black_box(hash::digest(&data));
                 },
                 &mut || {
@@ -283,14 +303,16 @@ fn content(rounds: usize) {
         );
         let speed: Vec<f64> = seconds.iter().map(|s| len as f64 / s / 1e9).collect();
         println!(
-            "{:>10} KiB {:>19.1} {:>6.1} | {:>13.1} {:>5.1} | {:>6.1} | {:>6.1}",
+            "{:>10} KiB {:>19.1} {:>6.1} | {:>13.1} {:>5.1} | {:>11.1} {:>5.1} | {:>6.1} | {:>6.1}",
             len >> 10,
             speed[0],
             speed[1],
             speed[2],
             speed[3],
             speed[4],
-            speed[5]
+            speed[5],
+            speed[6],
+            speed[7]
         );
     }
 }
