@@ -11,7 +11,7 @@
 //! shows. `key`, `base nonce` and `commitment` come from the input key, the salt and a context.
 //!
 //! * whole: [`seal`], [`open`]
-//! * streams: [`SealWriter`], [`OpenReader`] (feature `std`)
+//! * streams: [`StreamSealer`]; [`SealWriter`], [`OpenReader`] (feature `std`)
 //! * random access: [`OpenSeek`] (feature `std`)
 //! * for formats that keep salt and commitment elsewhere: [`SealKeys`], [`ChunkKeys`],
 //!   [`ChunkSealer`], [`SliceSealer`], [`SliceOpener`]
@@ -36,6 +36,7 @@ mod reader;
 #[cfg(feature = "std")]
 mod seek;
 mod slice;
+mod stream;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(feature = "std")]
@@ -47,6 +48,7 @@ pub use reader::{OpenReader, repeat_error};
 #[cfg(feature = "std")]
 pub use seek::OpenSeek;
 pub use slice::{SliceOpener, SliceSealer};
+pub use stream::{StreamError, StreamSealer};
 #[cfg(feature = "std")]
 pub use writer::SealWriter;
 

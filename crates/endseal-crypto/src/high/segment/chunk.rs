@@ -8,7 +8,7 @@ use super::{CHUNK_LEN, ChunkKeys, MAX_CHUNKS, SEALED_CHUNK_LEN, SealKeys, TAG_LE
 #[allow(missing_debug_implementations, reason = "holds keys")]
 pub struct ChunkSealer {
     keys: ChunkKeys,
-    index: u64,
+    pub(super) index: u64,
 }
 
 impl ChunkSealer {
@@ -27,13 +27,24 @@ impl ChunkSealer {
         chunk: &[u8; CHUNK_LEN],
         out: &mut [u8; SEALED_CHUNK_LEN],
     ) -> Result<(), StreamTooLong> {
+        self.seal_slice(chunk, out)
+    }
+
+    /// [`Self::seal`] for buffers whose lengths the caller has checked.
+    pub(super) fn seal_slice(&mut self, chunk: &[u8], out: &mut [u8]) -> Result<(), StreamTooLong> {
+        let index = self.next_index()?;
+        self.keys.seal_chunk(index, chunk, out);
+        Ok(())
+    }
+
+    /// Counts a chunk that is not the last, and returns its index.
+    fn next_index(&mut self) -> Result<u64, StreamTooLong> {
         // The last chunk, still to come, counts too.
         if self.index + 1 >= MAX_CHUNKS {
             return Err(StreamTooLong);
         }
-        self.keys.seal_chunk(self.index, chunk, out);
         self.index += 1;
-        Ok(())
+        Ok(self.index - 1)
     }
 
     /// [`Self::seal`] within one buffer: the last [`CHUNK_LEN`] bytes of `place` are sealed to its
@@ -48,11 +59,8 @@ impl ChunkSealer {
     /// If `place` is shorter than [`SEALED_CHUNK_LEN`].
     pub fn seal_within(&mut self, place: &mut [u8]) -> Result<(), StreamTooLong> {
         assert!(place.len() >= SEALED_CHUNK_LEN, "there is room for the tag before the plaintext");
-        if self.index + 1 >= MAX_CHUNKS {
-            return Err(StreamTooLong);
-        }
-        self.keys.seal_chunk_within(self.index, place, CHUNK_LEN);
-        self.index += 1;
+        let index = self.next_index()?;
+        self.keys.seal_chunk_within(index, place, CHUNK_LEN);
         Ok(())
     }
 

@@ -345,7 +345,7 @@ fn a_writer_that_failed_keeps_failing() {
 #[test]
 fn a_writer_at_the_limit_keeps_failing() {
     let mut writer = SealWriter::from_keys(seal_keys(&[9; SALT_LEN]), Vec::new());
-    writer.index = MAX_CHUNKS - 1;
+    writer.stream.chunks.index = MAX_CHUNKS - 1;
     assert!(writer.write_all(&data(CHUNK_LEN)).is_err());
     assert!(writer.write(b"more").is_err());
     assert!(writer.finish().is_err());
