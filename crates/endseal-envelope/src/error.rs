@@ -5,7 +5,7 @@ use core::fmt;
 use base16ct::HexDisplay;
 use endseal_crypto::ed25519;
 use endseal_crypto::random::RandomError;
-use endseal_crypto::segment::AuthenticationFailed;
+use endseal_crypto::segment::{AuthenticationFailed, StreamError};
 
 use crate::limits::MAX_SLOTS;
 use crate::suite::Suite;
@@ -56,6 +56,8 @@ pub enum SealError {
     ContentTooLong,
     /// The context is longer than [`MAX_CONTEXT_LEN`](crate::MAX_CONTEXT_LEN).
     ContextTooLong,
+    /// An earlier call on this stream failed: the envelope cannot be continued.
+    Incomplete,
     /// The hybrid suite needs an ML-KEM-768 key of every recipient, and one has none.
     NoMlKemKey,
     /// The source of randomness failed.
@@ -68,6 +70,7 @@ impl fmt::Display for SealError {
             Self::BufferLength => "the output buffer has another length than the envelope",
             Self::ContentTooLong => "the content is too long",
             Self::ContextTooLong => "the context is longer than 1024 bytes",
+            Self::Incomplete => "the envelope cannot be continued after an error",
             Self::NoMlKemKey => {
                 "a recipient has no ML-KEM-768 key, which the post-quantum suite needs"
             }
@@ -81,6 +84,22 @@ impl core::error::Error for SealError {}
 impl From<RandomError> for SealError {
     fn from(_: RandomError) -> Self {
         Self::Random
+    }
+}
+
+impl From<StreamError> for SealError {
+    fn from(error: StreamError) -> Self {
+        match error {
+            StreamError::TooLong => Self::ContentTooLong,
+            _ => Self::Incomplete,
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl From<SealError> for std::io::Error {
+    fn from(error: SealError) -> Self {
+        Self::new(std::io::ErrorKind::InvalidInput, error)
     }
 }
 
@@ -151,6 +170,13 @@ impl From<AuthenticationFailed> for OpenError {
 impl From<Malformed> for OpenError {
     fn from(what: Malformed) -> Self {
         Self::Malformed(what)
+    }
+}
+
+#[cfg(feature = "std")]
+impl From<OpenError> for std::io::Error {
+    fn from(error: OpenError) -> Self {
+        Self::new(std::io::ErrorKind::InvalidData, error)
     }
 }
 

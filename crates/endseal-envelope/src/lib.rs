@@ -31,8 +31,10 @@
 //! ```
 //!
 //! # Streams
-//! [`Sealer::writer`] and [`Opener::reader`] (feature `std`) hold a chunk and a block in memory. A
-//! reader releases verified blocks; the content is complete when `read` has returned 0.
+//! [`SealStream`] and [`OpenStream`] take content in pieces and do no I/O; they hold a chunk and a
+//! block in memory. [`Sealer::writer`] and [`Opener::reader`] (feature `std`) are the same over
+//! `Write` and `Read`. A reader releases verified blocks; the content is complete when `read` has
+//! returned 0.
 //!
 //! ```
 //! # use endseal_crypto::{identity::Identity, random::OsRandom};
@@ -146,36 +148,45 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod blocks;
 mod envelope;
 mod error;
 pub mod hazmat;
 mod header;
 mod kem;
 mod limits;
+mod message_info;
 mod open;
+mod open_stream;
 mod policy;
 mod prelude;
 #[cfg(feature = "std")]
 mod reader;
 mod recipients;
 mod seal;
+mod seal_stream;
 mod secrets;
 mod slot;
+mod start;
 #[doc(hidden)]
 pub mod steps;
 mod suite;
 #[cfg(feature = "std")]
 mod writer;
 
+pub use blocks::LastBlock;
 pub use envelope::Envelope;
 pub use error::{Malformed, OpenError, RecipientsError, SealError};
 pub use limits::{MAX_CONTEXT_LEN, MAX_SLOTS};
+pub use message_info::MessageInfo;
 pub use open::{Opened, Opener};
+pub use open_stream::OpenStream;
 pub use policy::{Policy, ReplayCache};
 #[cfg(feature = "std")]
 pub use reader::OpenReader;
 pub use recipients::Recipients;
 pub use seal::{Decoys, Sealer};
+pub use seal_stream::SealStream;
 pub use suite::Suite;
 #[cfg(feature = "std")]
 pub use writer::SealWriter;

@@ -13,6 +13,7 @@ use endseal_crypto::{ed25519, hash, x25519};
 use crate::envelope::Envelope;
 use crate::error::OpenError;
 use crate::limits::MAX_CONTEXT_LEN;
+use crate::message_info::MessageInfo;
 use crate::policy::Policy;
 use crate::prelude::{self, BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, Transcript};
 use crate::seal::PIECE_LEN;
@@ -53,9 +54,9 @@ impl fmt::Debug for Opened {
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "refers to secrets")]
 pub struct Opener<'a> {
-    identity: &'a Identity,
+    pub(crate) identity: &'a Identity,
     kem_digest: [u8; hash::LEN],
-    context: &'a [u8],
+    pub(crate) context: &'a [u8],
 }
 
 impl<'a> Opener<'a> {
@@ -150,11 +151,6 @@ impl<'a> Opener<'a> {
         Unwrapper::new(header, header.digest(self.context), u, shared, kem)
     }
 
-    #[cfg(feature = "std")]
-    pub(crate) fn identity(&self) -> &'a Identity {
-        self.identity
-    }
-
     /// Finds the slot and decrypts; signatures are left to be checked.
     fn decrypt(
         &self,
@@ -245,11 +241,12 @@ impl Body {
         sender: ed25519::PublicKey,
         policy: &mut Policy<'_>,
     ) -> Result<Opened, OpenError> {
-        policy.judge(&sender, &self.prelude)?;
-        policy.remember(&sender, &self.prelude)?;
-        let Prelude { message_id, time, .. } = self.prelude;
+        let info = MessageInfo::new(self.suite, sender, &self.prelude);
+        policy.judge(&info)?;
+        policy.remember(&info)?;
+        let MessageInfo { suite, message_id, time, .. } = info;
         let content = mem::take(&mut *self.content);
-        Ok(Opened { suite: self.suite, sender, message_id, time, content })
+        Ok(Opened { suite, sender, message_id, time, content })
     }
 }
 

@@ -1,11 +1,12 @@
 //! Refusals by the application of envelopes that are authentic.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use endseal_crypto::ed25519;
 
 use crate::error::OpenError;
-use crate::prelude::Prelude;
+use crate::message_info::MessageInfo;
 use crate::suite::Suite;
 
 /// Memory of opened messages.
@@ -25,6 +26,16 @@ pub trait ReplayCache {
     fn remember(&mut self, sender: &ed25519::PublicKey, message_id: &[u8; 16], time: u64) -> bool;
 }
 
+impl<C: ReplayCache + ?Sized> ReplayCache for &mut C {
+    fn is_new(&self, sender: &ed25519::PublicKey, message_id: &[u8; 16], time: u64) -> bool {
+        (**self).is_new(sender, message_id, time)
+    }
+
+    fn remember(&mut self, sender: &ed25519::PublicKey, message_id: &[u8; 16], time: u64) -> bool {
+        (**self).remember(sender, message_id, time)
+    }
+}
+
 /// Choice of the authentic envelopes that are opened. The default is all of them.
 #[derive(Default)]
 #[allow(missing_debug_implementations, reason = "a replay cache need not have it")]
@@ -32,7 +43,7 @@ pub struct Policy<'a> {
     suites: Option<Vec<Suite>>,
     senders: Option<Vec<ed25519::PublicKey>>,
     age: Option<Age>,
-    replay: Option<&'a mut dyn ReplayCache>,
+    replay: Option<Box<dyn ReplayCache + Send + 'a>>,
 }
 
 #[derive(Clone, Copy)]
@@ -71,10 +82,11 @@ impl<'a> Policy<'a> {
         Self { age: Some(Age { now, max_age, max_ahead }), ..self }
     }
 
-    /// A policy that opens each message only once, by its message id.
+    /// A policy that opens each message only once, by its message id. It owns `cache`, or borrows
+    /// it if that is a reference.
     #[must_use]
-    pub fn replay(self, cache: &'a mut dyn ReplayCache) -> Self {
-        Self { replay: Some(cache), ..self }
+    pub fn replay(self, cache: impl ReplayCache + Send + 'a) -> Self {
+        Self { replay: Some(Box::new(cache)), ..self }
     }
 
     /// Judges the suite, which is known before a key is used.
@@ -85,42 +97,32 @@ impl<'a> Policy<'a> {
         }
     }
 
-    /// Judges a prelude whose sender was verified, before content is released.
-    pub(crate) fn judge(
-        &self,
-        sender: &ed25519::PublicKey,
-        prelude: &Prelude,
-    ) -> Result<(), OpenError> {
+    /// Judges a message whose first block was verified, before content is released.
+    pub(crate) fn judge(&self, info: &MessageInfo) -> Result<(), OpenError> {
+        let MessageInfo { sender, message_id, time, .. } = info;
         if let Some(senders) = &self.senders
             && senders.binary_search(sender).is_err()
         {
             return Err(OpenError::SenderNotAccepted(*sender));
         }
         if let Some(Age { now, max_age, max_ahead }) = self.age {
-            if prelude.time < now.saturating_sub(max_age) || prelude.time == 0 {
+            if *time < now.saturating_sub(max_age) || *time == 0 {
                 return Err(OpenError::TooOld);
             }
-            if prelude.time > now.saturating_add(max_ahead) {
+            if *time > now.saturating_add(max_ahead) {
                 return Err(OpenError::TooNew);
             }
         }
-        let is_new = self
-            .replay
-            .as_ref()
-            .is_none_or(|cache| cache.is_new(sender, &prelude.message_id, prelude.time));
+        let replay = self.replay.as_ref();
+        let is_new = replay.is_none_or(|cache| cache.is_new(sender, message_id, *time));
         if is_new { Ok(()) } else { Err(OpenError::Replayed) }
     }
 
     /// Remembers a message that was judged, once all of it was verified.
-    pub(crate) fn remember(
-        &mut self,
-        sender: &ed25519::PublicKey,
-        prelude: &Prelude,
-    ) -> Result<(), OpenError> {
-        let is_first = self
-            .replay
-            .as_mut()
-            .is_none_or(|cache| cache.remember(sender, &prelude.message_id, prelude.time));
+    pub(crate) fn remember(&mut self, info: &MessageInfo) -> Result<(), OpenError> {
+        let MessageInfo { sender, message_id, time, .. } = info;
+        let replay = self.replay.as_mut();
+        let is_first = replay.is_none_or(|cache| cache.remember(sender, message_id, *time));
         if is_first { Ok(()) } else { Err(OpenError::Replayed) }
     }
 }

@@ -21,12 +21,12 @@ pub(crate) struct EnvelopeSecrets {
 /// Values that randomness is mixed with, so that a source that repeats itself does no harm as long
 /// as one of them differs.
 ///
-/// The hedge covers the first block of the content (4 MiB) and the length. [`Sealer::writer`] knows
+/// The hedge covers the first block of the content (4 MiB) and the length. [`Sealer::stream`] knows
 /// neither. With a source that repeats itself, two contents that agree in all that is covered get
 /// the same key and nonces: sender, recipients, time, suite, context, first block and length must
 /// not all be equal.
 ///
-/// [`Sealer::writer`]: crate::Sealer::writer
+/// [`Sealer::stream`]: crate::Sealer::stream
 pub(crate) struct Hedge<'a> {
     pub(crate) sender: &'a identity::HedgeSecret,
     pub(crate) recipients: &'a [u8; hash::LEN],

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use endseal_crypto::random::OsRandom;
+use endseal_crypto::segment::SEALED_CHUNK_LEN;
 use endseal_envelope::{Envelope, OpenError, Opener, Policy, Recipients, Sealer, Suite};
 
 use crate::{CONTEXT, data, identity};
@@ -85,7 +86,7 @@ fn the_largest_number_of_slots_is_read_in_small_pieces_and_then_refused() {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     assert_eq!(inner, Some(&OpenError::Authentication));
     assert_eq!(source.given, 100 + (36 << 20), "tags and bodies, and nothing behind them");
-    assert!(source.largest <= 16 * 1024, "in pieces of {} bytes", source.largest);
+    assert!(source.largest <= SEALED_CHUNK_LEN, "in pieces of {} bytes", source.largest);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod hostile;
 mod insider;
+mod pieces;
 mod properties;
 mod relay;
 mod replay;

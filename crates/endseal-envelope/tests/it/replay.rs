@@ -31,7 +31,7 @@ fn sealed(content: &[u8]) -> Vec<u8> {
 }
 
 /// Reads a stream to its end. Returns the bytes that it released, and the error.
-fn stream(envelope: &[u8], seen: &mut dyn ReplayCache) -> (Vec<u8>, Option<OpenError>) {
+fn stream(envelope: &[u8], seen: &mut (impl ReplayCache + Send)) -> (Vec<u8>, Option<OpenError>) {
     let reader = identity(2);
     let mut released = Vec::new();
     let outcome = Opener::new(&reader, CONTEXT)
