@@ -29,6 +29,14 @@ pub enum RecipientsError {
     TooMany,
 }
 
+impl RecipientsError {
+    /// Stable name of the reason, `argument`: see [`OpenError::code`].
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "argument"
+    }
+}
+
 impl fmt::Display for RecipientsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -62,6 +70,21 @@ pub enum SealError {
     NoMlKemKey,
     /// The source of randomness failed.
     Random,
+}
+
+impl SealError {
+    /// Stable name of the reason, `argument` or `random`: see [`OpenError::code`].
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::BufferLength
+            | Self::ContentTooLong
+            | Self::ContextTooLong
+            | Self::Incomplete
+            | Self::NoMlKemKey => "argument",
+            Self::Random => "random",
+        }
+    }
 }
 
 impl fmt::Display for SealError {
@@ -131,6 +154,29 @@ pub enum OpenError {
     UnsupportedSuite(u8),
     /// A version that this one does not know; a later one may.
     UnsupportedVersion(u8),
+}
+
+impl OpenError {
+    /// Stable name of the reason, for programs and for other languages. Several errors may share
+    /// one. The names are listed in docs/spec/envelope.md, and do not change between versions.
+    ///
+    /// The caller MUST NOT send it to the network: `replayed`, `sender`, `too-old` and `too-new`
+    /// tell that the reader is a recipient.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Authentication => "authentication",
+            Self::ContextTooLong => "argument",
+            Self::Malformed(_) => "header",
+            Self::Replayed => "replayed",
+            Self::SenderNotAccepted(_) => "sender",
+            Self::SuiteNotAccepted(_) => "suite",
+            Self::TooOld => "too-old",
+            Self::TooManySlots(_) => "limit",
+            Self::TooNew => "too-new",
+            Self::UnsupportedSuite(_) | Self::UnsupportedVersion(_) => "version",
+        }
+    }
 }
 
 impl fmt::Display for OpenError {
@@ -212,3 +258,56 @@ impl fmt::Display for Malformed {
 }
 
 impl core::error::Error for Malformed {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+
+    use endseal_crypto::ed25519::{Seed, SigningKey};
+
+    use super::*;
+
+    /// The error behind `error` in a list of all. A new variant does not compile until it is in it.
+    fn next_open(error: OpenError) -> Option<OpenError> {
+        let key = *SigningKey::from_seed(Seed::from_bytes(&[1; 32])).public_key();
+        Some(match error {
+            OpenError::Authentication => OpenError::ContextTooLong,
+            OpenError::ContextTooLong => Malformed::Magic.into(),
+            OpenError::Malformed(_) => OpenError::Replayed,
+            OpenError::Replayed => OpenError::SenderNotAccepted(key),
+            OpenError::SenderNotAccepted(_) => OpenError::SuiteNotAccepted(Suite::X25519),
+            OpenError::SuiteNotAccepted(_) => OpenError::TooOld,
+            OpenError::TooOld => OpenError::TooManySlots(0),
+            OpenError::TooManySlots(_) => OpenError::TooNew,
+            OpenError::TooNew => OpenError::UnsupportedSuite(9),
+            OpenError::UnsupportedSuite(_) => OpenError::UnsupportedVersion(9),
+            OpenError::UnsupportedVersion(_) => return None,
+        })
+    }
+
+    fn next_seal(error: SealError) -> Option<SealError> {
+        Some(match error {
+            SealError::BufferLength => SealError::ContentTooLong,
+            SealError::ContentTooLong => SealError::ContextTooLong,
+            SealError::ContextTooLong => SealError::Incomplete,
+            SealError::Incomplete => SealError::NoMlKemKey,
+            SealError::NoMlKemKey => SealError::Random,
+            SealError::Random => return None,
+        })
+    }
+
+    #[test]
+    fn the_specification_lists_the_codes_of_all_errors() {
+        let text = include_str!("../../../docs/spec/envelope.md");
+        let (_, section) = text.split_once("\n### Codes\n").expect("a section");
+        let section = section.split("\n### ").next().expect("it ends");
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let listed: alloc::vec::Vec<_> = rows.map(|(code, _)| code).collect();
+        let open = core::iter::successors(Some(OpenError::Authentication), |it| next_open(*it));
+        let seal = core::iter::successors(Some(SealError::BufferLength), |it| next_seal(*it));
+        let codes = open.map(|it| it.code()).chain(seal.map(|it| it.code()));
+        let codes: BTreeSet<_> = codes.chain([RecipientsError::Empty.code()]).collect();
+        assert_eq!(codes.len(), listed.len(), "each is listed once");
+        assert_eq!(codes, listed.into_iter().collect());
+    }
+}
