@@ -145,7 +145,8 @@ impl<'p> Blocks<'p> {
 
     /// The last block, if [`Self::finish`] has verified it.
     pub(crate) fn into_last(self) -> Option<LastBlock> {
-        let (info, _) = self.verified.filter(|_| self.finished)?;
+        let is_finished = self.is_finished();
+        let (info, _) = self.verified.filter(|_| is_finished)?;
         Some(LastBlock { buffer: self.buffer, len: self.released, info })
     }
 
@@ -158,10 +159,12 @@ impl<'p> Blocks<'p> {
         }
     }
 
-    /// Makes the buffer long enough for one more chunk. It grows once; the old one is wiped.
+    /// Makes the buffer long enough for one more chunk. It grows twice at
+    /// most; the old one is wiped.
     fn make_room(&mut self) {
         if self.buffer.len() < self.opened + SEALED_CHUNK_LEN {
-            let mut longer = Zeroizing::new(vec![0; BUFFER_LEN]);
+            let len = BUFFER_LEN.min(8 * self.buffer.len());
+            let mut longer = Zeroizing::new(vec![0; len]);
             longer[..self.buffer.len()].copy_from_slice(&self.buffer);
             self.buffer = longer;
         }

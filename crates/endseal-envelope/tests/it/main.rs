@@ -2,6 +2,8 @@
 //! properties that users rely on.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
+extern crate alloc;
+
 mod hostile;
 mod insider;
 mod pieces;

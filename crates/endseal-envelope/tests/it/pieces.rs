@@ -1,7 +1,7 @@
 //! Streams without I/O: any split gives the same bytes, and nothing comes out that is not
 //! authentic.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{OsRandom, Random, RandomError};
@@ -93,7 +93,7 @@ fn opened<'a>(
 /// Cuts `bytes` into pieces of changing lengths, from 1 byte to some hundred thousand.
 fn cut(bytes: &[u8], seed: usize) -> impl Iterator<Item = &[u8]> {
     let (mut rest, mut state) = (bytes, seed * 2 + 1);
-    std::iter::from_fn(move || {
+    core::iter::from_fn(move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let len = (state >> 40 & 0xf_ffff) >> (state >> 33 & 0xf);
