@@ -35,15 +35,15 @@ pub mod segment;
 #[cfg(feature = "alloc")]
 pub mod x25519;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub mod legacy_hash;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub mod rsa_oaep;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub mod rsa_signature;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub mod scrypt;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub mod sha512;
 #[cfg(feature = "std")]
 pub mod xchacha20poly1305;

@@ -5,16 +5,16 @@
 //! |---|---|
 //! | encrypt a stream, a file or a stored object under a key | [`segment`] |
 //! | encrypt a name that must be found by its ciphertext | [`aes_siv`] |
-//! | wrap the key of a stream under another key | [`key_wrap`], `rsa_oaep` (feature `std`) |
+//! | wrap the key of a stream under another key | [`key_wrap`], `rsa_oaep` (feature `aws-lc`) |
 //! | agree on secrets with one party or with thousands | [`x25519`] |
 //! | the same against quantum computers | [`mlkem768`] beside [`x25519`] |
 //! | sign, verify, verify a batch | [`ed25519`] |
 //! | the same against quantum computers | [`mldsa65`] |
-//! | sign for a service that demands RSA | `rsa_signature` (feature `std`) |
+//! | sign for a service that demands RSA | `rsa_signature` (feature `aws-lc`) |
 //! | agree and sign on secp256k1, as Nostr does | [`secp256k1`] |
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
 //! | speak a protocol that wants SHA-256, HMAC or HKDF with it | [`sha256`], [`hkdf_sha256`] |
-//! | the same with SHA-512, SHA-1 or MD5 | `sha512`, `legacy_hash` (feature `std`) |
+//! | the same with SHA-512, SHA-1 or MD5 | `sha512`, `legacy_hash` (feature `aws-lc`) |
 //! | speak a protocol that wants AES-CBC, or Base64 of what is public | [`aes_cbc`], [`base64`] |
 //! | write keys as text with a checksum | [`bech32`] |
 //! | speak a protocol that wants ChaCha20 and authenticates by other means | [`chacha20`] |
@@ -29,11 +29,19 @@
 //! ends, `high` what is exported. Nothing calls upward.
 //!
 //! # Crate features
-//! * `std` (default): aws-lc-rs does most of the work, `OsRandom`, `Read`/`Write` adaptors,
-//!   RSA, SHA-512 and older hashes exist. Without it RustCrypto and dalek do the same work for
-//!   `no_std`. Equal arguments, randomness among them, give equal bytes in both.
-//! * `alloc` (`std` implies it): all that allocates. Without it the crate links where there is no
-//!   allocator, and has [`aes_cbc`], [`base64`], [`bech32`], [`chacha20`], [`hkdf_sha256`],
+//! Unless one implies another, each can be chosen by itself; `std` and `aws-lc` are the default.
+//!
+//! * `std`: `Read`/`Write` adaptors, XChaCha20-Poly1305, and the CPU is asked for its vector
+//!   instructions.
+//! * `aws-lc` (implies `std`): AWS-LC does most of the work, libsecp256k1 the work on its curve; `OsRandom`, RSA,
+//!   SHA-512, scrypt and older hashes exist. It needs a C compiler. Without it RustCrypto and dalek
+//!   do the same work. Equal arguments, randomness among them, give equal bytes in both.
+//! * `getrandom`: `OsRandom` without `aws-lc`. In a browser the program also enables the feature
+//!   `wasm_js` of the crate `getrandom` (0.4).
+//! * `pure`: BLAKE3 without a C compiler or assembler. Together with no `aws-lc`, nothing needs one.
+//! * `wasm-simd`: BLAKE3 with the 128-bit vectors of WebAssembly; no effect on other targets.
+//! * `alloc` (`std`, `pure` and `wasm-simd` imply it): all that allocates. Without it the
+//!   crate links where there is no allocator, and has [`aes_cbc`], [`base64`], [`bech32`], [`chacha20`], [`hkdf_sha256`],
 //!   [`random`], [`secp256k1`], [`secret`] and [`sha256`].
 //!
 //! # What is not promised
@@ -57,14 +65,16 @@ mod mid;
 mod unhex;
 
 pub use high::buffer::BufferTooSmall;
+#[cfg(feature = "std")]
+pub use high::xchacha20poly1305;
 pub use high::{aes_cbc, base64, bech32, hkdf_sha256, random, secp256k1, secret, sha256};
 #[cfg(feature = "alloc")]
 pub use high::{
     aes_siv, argon2id, ed25519, hazmat, hkdf, identity, key_wrap, mldsa65, mlkem768, peer_id,
     segment, x25519,
 };
-#[cfg(feature = "std")]
-pub use high::{legacy_hash, rsa_oaep, rsa_signature, scrypt, sha512, xchacha20poly1305};
+#[cfg(feature = "aws-lc")]
+pub use high::{legacy_hash, rsa_oaep, rsa_signature, scrypt, sha512};
 pub use mid::chacha20;
 #[cfg(feature = "alloc")]
 pub use mid::{hash, label};

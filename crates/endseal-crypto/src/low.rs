@@ -7,15 +7,15 @@ pub(crate) mod field25519;
 #[cfg(test)]
 mod interval;
 mod limbs25519;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub(crate) mod mldsa65_ffi;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub(crate) mod mlkem768_ffi;
 #[cfg(test)]
 mod reference25519;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub(crate) mod scrypt_ffi;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub(crate) mod secp256k1_ffi;
 pub(crate) mod taint;
 #[cfg(all(feature = "alloc", target_arch = "x86_64"))]

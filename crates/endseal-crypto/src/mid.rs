@@ -1,14 +1,14 @@
 //! Algorithms: two back ends with the same functions, and what is built on the kernels of `low`.
 
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub(crate) mod aws_lc;
 // Compiled beside the other one in tests, which compare the two.
-#[cfg(all(feature = "alloc", any(not(feature = "std"), test)))]
+#[cfg(all(feature = "alloc", any(not(feature = "aws-lc"), test)))]
 pub(crate) mod rustcrypto;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 pub(crate) use aws_lc as backend;
-#[cfg(all(feature = "alloc", not(feature = "std")))]
+#[cfg(all(feature = "alloc", not(feature = "aws-lc")))]
 pub(crate) use rustcrypto as backend;
 
 pub mod chacha20;
@@ -31,5 +31,5 @@ pub(crate) mod mldsa65_sign;
 #[cfg(feature = "alloc")]
 pub(crate) mod x25519_batch;
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(all(test, feature = "std", feature = "aws-lc"))]
 mod tests;

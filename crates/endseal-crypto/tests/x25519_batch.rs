@@ -1,5 +1,5 @@
 //! Compares the batch kernel and its portable twin with two libraries and RFC 7748.
-#![cfg(feature = "std")]
+#![cfg(all(feature = "std", feature = "aws-lc"))]
 #![allow(clippy::expect_used, reason = "in the helpers of tests")]
 
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};

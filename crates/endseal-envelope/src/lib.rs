@@ -140,7 +140,13 @@
 //! * One form: a relay can add and remove slots. Do not find duplicates by a hash of the envelope.
 //!
 //! # Crate features
-//! * `std` (default): [`Sealer::writer`] and [`Opener::reader`].
+//! Unless one implies another, each can be chosen by itself; `std` and `aws-lc` are the default.
+//!
+//! * `std`: [`Sealer::writer`] and [`Opener::reader`].
+//! * `aws-lc` (implies `std`): the back end of hosts, which needs a C compiler, and its `OsRandom`.
+//! * `getrandom`: `OsRandom` without `aws-lc`.
+//! * `pure`: BLAKE3 without a C compiler.
+//! * `wasm-simd`: BLAKE3 with the vectors of WebAssembly.
 #![no_std]
 #![forbid(unsafe_code)]
 

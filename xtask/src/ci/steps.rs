@@ -12,6 +12,12 @@ const BARE_TARGETS: &[&str] = &["riscv32imc-unknown-none-elf", "thumbv7em-none-e
 /// Portable crates that need no allocator.
 const BARE: &[&str] = &[CRYPTO, "endseal-nostr"];
 const CRYPTO: &str = "endseal-crypto";
+/// The envelope with streams and randomness, without AWS-LC and without a C compiler.
+const WITHOUT_C: &str =
+    "-p endseal-envelope --no-default-features --features std,getrandom,pure --locked";
+/// Features of the envelope that one target alone has.
+const TARGET_FEATURES: &[(&str, &str)] =
+    &[("thumbv7em-none-eabihf", "pure"), ("wasm32-unknown-unknown", "std,wasm-simd")];
 const PROGRAM: &str = "{target}/debug/endseal";
 const BENCHMARK: &str = "{target}/debug/endseal-bench";
 /// Name of the step that builds the shipped program.
@@ -237,15 +243,23 @@ fn xtask() -> Vec<Job> {
 }
 
 /// Checks all packages in one call, which builds their dependencies once. The portable crates are
-/// checked again without std, where other code is compiled.
+/// checked again without std, and the envelope without AWS-LC, where other code is compiled.
 fn clippy(portable: &[String]) -> Vec<Job> {
     let without = format!("clippy {} --lib --locked -- -D warnings", without_std(portable));
-    vec![cargo("clippy --workspace --all-targets --locked -- -D warnings"), cargo(&without)]
+    vec![
+        cargo("clippy --workspace --all-targets --locked -- -D warnings"),
+        cargo(&without),
+        cargo(&format!("clippy {WITHOUT_C} --lib -- -D warnings")),
+    ]
 }
 
-/// Tests without std, and without the examples in the documentation, which use std.
+/// Tests without std, and without the examples in the documentation, which use std. The envelope's
+/// need std: they run on the portable back end without AWS-LC.
 fn test_no_std(portable: &[String]) -> Vec<Job> {
-    vec![cargo(&format!("test {} --lib --tests --locked", without_std(portable)))]
+    vec![
+        cargo(&format!("test {} --lib --tests --locked", without_std(portable))),
+        cargo(&format!("test {WITHOUT_C} --tests")),
+    ]
 }
 
 /// Returns the arguments for portable crates without std. Allocation is a feature of one crate,
@@ -263,7 +277,12 @@ fn targets(portable: &[String]) -> Vec<Job> {
         let packages = without_std(core::slice::from_ref(name));
         cargo(&format!("check {packages} --target {target} --locked"))
     };
-    TARGETS.iter().flat_map(|target| portable.iter().map(|name| check(target, name))).collect()
+    let with_features = TARGET_FEATURES.iter().map(|(target, features)| {
+        let options = format!("--no-default-features --features {features} --target {target}");
+        cargo(&format!("check -p endseal-envelope {options} --locked"))
+    });
+    let plain = TARGETS.iter().flat_map(|target| portable.iter().map(|name| check(target, name)));
+    plain.chain(with_features).collect()
 }
 
 /// Checks code that needs no allocator: no warnings, its tests here, and a build for each chip. The
@@ -356,17 +375,19 @@ mod tests {
             [
                 "cargo clippy --workspace --all-targets --locked -- -D warnings".to_owned(),
                 format!("cargo clippy {portable} --locked -- -D warnings"),
+                format!("cargo clippy {WITHOUT_C} --lib -- -D warnings"),
             ]
         );
         let tests = format!("cargo test {portable} --tests --locked");
-        assert_eq!(step(scratch.path(), "test-no-std"), [tests]);
+        let without_c = format!("cargo test {WITHOUT_C} --tests");
+        assert_eq!(step(scratch.path(), "test-no-std"), [tests, without_c]);
     }
 
     #[test]
     fn only_the_lower_rows_are_checked_on_targets_each_by_itself() {
         let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
         let jobs = step(scratch.path(), "targets");
-        assert_eq!(jobs.len(), 4);
+        assert_eq!(jobs.len(), 6);
         assert!(jobs.iter().all(|it| it.matches("-p ").count() == 1 && !it.contains("-p c ")));
     }
 

@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "std")]
+    #[cfg(any(feature = "aws-lc", feature = "getrandom"))]
     #[test]
     fn two_wraps_of_one_key_differ() {
         let (wrapping, key) = keys();

@@ -111,15 +111,15 @@ impl SigningKey {
 
 /// A key that signs by AWS-LC, hedged by AWS-LC's own generator: several times as fast as
 /// [`SigningKey`], for handshakes. A caller who supplies the randomness uses [`SigningKey`].
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SystemSigningKey(crate::low::mldsa65_ffi::Key);
 
 // `EVP_PKEY_free` wipes the key.
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 impl ZeroizeOnDrop for SystemSigningKey {}
 
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 impl SystemSigningKey {
     /// The key of a seed. Takes about 0.1 ms.
     ///

@@ -73,17 +73,22 @@ impl<R, const N: usize> fmt::Debug for BufferedRandom<R, N> {
     }
 }
 
-/// AWS-LC's generator: a DRBG in each thread (CTR_DRBG, NIST SP 800-90A), seeded and reseeded from
-/// the operating system. It notices a fork.
-#[cfg(feature = "std")]
+/// The generator of the system. With the feature `aws-lc` it is AWS-LC's: a DRBG in each thread
+/// (CTR_DRBG, NIST SP 800-90A), seeded and reseeded from the operating system, which notices a
+/// fork. Otherwise, with `getrandom`, each call asks the operating system or the browser.
+#[cfg(any(feature = "aws-lc", feature = "getrandom"))]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::exhaustive_structs, reason = "a value to name")]
 pub struct OsRandom;
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "aws-lc", feature = "getrandom"))]
 impl Random for OsRandom {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
-        crate::mid::aws_lc::random(buffer).map_err(|()| RandomError)
+        #[cfg(feature = "aws-lc")]
+        let filled = crate::mid::aws_lc::random(buffer);
+        #[cfg(not(feature = "aws-lc"))]
+        let filled = getrandom::fill(buffer).map_err(drop);
+        filled.map_err(|()| RandomError)
     }
 }
 
@@ -100,7 +105,7 @@ impl fmt::Display for RandomError {
 
 impl core::error::Error for RandomError {}
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(all(test, any(feature = "aws-lc", feature = "getrandom")))]
 mod tests {
     use super::{BufferedRandom, OsRandom, Random, RandomError};
 

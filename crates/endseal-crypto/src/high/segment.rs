@@ -37,7 +37,7 @@ mod reader;
 mod seek;
 mod slice;
 mod stream;
-#[cfg(all(test, feature = "std"))]
+#[cfg(all(test, feature = "std", any(feature = "aws-lc", feature = "getrandom")))]
 mod tests;
 #[cfg(feature = "std")]
 mod writer;

@@ -6,9 +6,9 @@ mod ed25519;
 mod ed25519_criteria;
 mod labels;
 mod mldsa65;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 mod rsa_oaep;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 mod rsa_signature;
 mod secp256k1;
 mod secrets;

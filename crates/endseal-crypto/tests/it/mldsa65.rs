@@ -1,7 +1,7 @@
 //! ML-DSA-65 signing is the same in both builds.
 
 use endseal_crypto::hazmat;
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 use endseal_crypto::mldsa65::SystemSigningKey;
 use endseal_crypto::mldsa65::{Seed, SignError, SigningKey};
 use endseal_crypto::random::{Random, RandomError};
@@ -38,7 +38,7 @@ fn what_cannot_be_signed_is_an_error() {
     assert!(key.sign(b"m", &[7; 255], &mut Fixed(Some(5))).is_ok());
 }
 
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 #[test]
 fn the_systems_signatures_are_hedged_and_of_the_same_key() {
     let seed = Seed::from_bytes(&[1; 32]);

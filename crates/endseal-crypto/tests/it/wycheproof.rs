@@ -171,7 +171,7 @@ fn mldsa65_keys_and_signatures() {
     assert_eq!(signed, 84);
 }
 
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 #[test]
 fn rsa_oaep() {
     use endseal_crypto::rsa_oaep::PrivateKey;
@@ -195,7 +195,7 @@ fn rsa_oaep() {
 }
 
 /// Every other hash and every other length of the modulus must be refused.
-#[cfg(feature = "std")]
+#[cfg(feature = "aws-lc")]
 #[test]
 fn rsa_oaep_misc() {
     use endseal_crypto::rsa_oaep::{BITS, PrivateKey};
