@@ -33,16 +33,17 @@
 //!
 //! * `std`: `Read`/`Write` adaptors, XChaCha20-Poly1305, and the CPU is asked for its vector
 //!   instructions.
-//! * `aws-lc` (implies `std`): AWS-LC does most of the work, libsecp256k1 the work on its curve; `OsRandom`, RSA,
-//!   SHA-512, scrypt and older hashes exist. It needs a C compiler. Without it RustCrypto and dalek
-//!   do the same work. Equal arguments, randomness among them, give equal bytes in both.
+//! * `aws-lc` (implies `std`): AWS-LC does most of the work, libsecp256k1 the work on its curve;
+//!   `OsRandom`, RSA, SHA-512, scrypt and older hashes exist. It needs a C compiler. Without it
+//!   RustCrypto and dalek do the same work. Equal arguments, randomness among them, give equal
+//!   bytes in both.
 //! * `getrandom`: `OsRandom` without `aws-lc`. In a browser the program also enables the feature
 //!   `wasm_js` of the crate `getrandom` (0.4).
-//! * `pure`: BLAKE3 without a C compiler or assembler. Together with no `aws-lc`, nothing needs one.
+//! * `pure`: BLAKE3 without a C compiler or assembler. Without `aws-lc`, nothing else needs one.
 //! * `wasm-simd`: BLAKE3 with the 128-bit vectors of WebAssembly; no effect on other targets.
-//! * `alloc` (`std`, `pure` and `wasm-simd` imply it): all that allocates. Without it the
-//!   crate links where there is no allocator, and has [`aes_cbc`], [`base64`], [`bech32`], [`chacha20`], [`hkdf_sha256`],
-//!   [`random`], [`secp256k1`], [`secret`] and [`sha256`].
+//! * `alloc` (`std`, `pure` and `wasm-simd` imply it): all that allocates. Without it the crate
+//!   links where there is no allocator, and has [`aes_cbc`], [`base64`], [`bech32`], [`chacha20`],
+//!   [`hkdf_sha256`], [`random`], [`secp256k1`], [`secret`] and [`sha256`].
 //!
 //! # What is not promised
 //! Secrets are wiped when dropped, but copies that the compiler made in registers or on the stack

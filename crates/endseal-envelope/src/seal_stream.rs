@@ -30,8 +30,8 @@ impl Sealer<'_> {
         let secrets = self.secrets(random, &[0; hash::LEN], u64::MAX)?;
         let before = out.len();
         out.resize(before + HEADER_LEN + self.total_slots() * self.suite.slot_len(), 0);
-        let begun = self.begin(&secrets, &mut out[before..], &mut unmarked);
-        let headed = begun.inspect_err(|_| out.truncate(before))?;
+        let started = self.begin(&secrets, &mut out[before..], &mut unmarked);
+        let headed = started.inspect_err(|_| out.truncate(before))?;
         let seed = self.sender.signing().seed().expose_secret();
         let mut stream = SealStream {
             signing: SigningKey::from_seed(Seed::init_with(|own| own.copy_from_slice(seed))),

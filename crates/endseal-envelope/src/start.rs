@@ -23,7 +23,7 @@ pub(crate) struct Start<'p, I> {
     identity: I,
     context: Vec<u8>,
     policy: Policy<'p>,
-    /// What the header says, once it was read.
+    /// The header and what follows from it, once it was read.
     slots: Option<Slots>,
     part: Part,
     /// Bytes of the current part, which is complete when it has `buffer_len`.

@@ -1,4 +1,5 @@
-//! The back end without AWS-LC, also for `no_std`: RustCrypto and dalek. The twin is `aws_lc`, with the same names.
+//! The back end without AWS-LC, also for `no_std`: RustCrypto and dalek. The twin is `aws_lc`, with
+//! the same names.
 
 use alloc::boxed::Box;
 

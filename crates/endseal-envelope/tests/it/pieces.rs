@@ -220,8 +220,8 @@ fn nothing_comes_out_of_a_damaged_block() {
 #[test]
 fn a_stream_of_another_reader_fails_behind_the_slots() {
     let whole = seal(Suite::X25519, b"content");
-    let stranger = identity(4);
-    let mut stream = stream(&stranger);
+    let other = identity(4);
+    let mut stream = stream(&other);
     assert_eq!(stream.feed(&mut &whole[..171]), Ok(None));
     assert_eq!(stream.feed(&mut &whole[171..172]), Err(OpenError::Authentication));
     assert_eq!(stream.feed(&mut &[][..]), Err(OpenError::Authentication));
