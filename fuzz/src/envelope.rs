@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::{ed25519, mlkem768};
-use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
+use endseal_envelope::{OpenError, Opener, Policy, Recipients, Sealer, Suite};
 
 use crate::choice;
 
@@ -107,5 +107,21 @@ pub fn envelope_stream_vs_whole(data: &[u8]) {
             }
         }
     });
-    assert_eq!(streamed, whole.map(|opened| (opened.sender, opened.content)).map_err(|_| ()));
+    let whole = whole.map(|opened| (opened.sender, opened.content)).map_err(|_| ());
+    assert_eq!(streamed, whole);
+    assert_eq!(pushed(&envelope, size + 1).map_err(|_| ()), whole);
+}
+
+/// Opens an envelope that comes in pieces of `len` bytes.
+fn pushed(envelope: &[u8], len: usize) -> Result<(ed25519::PublicKey, Vec<u8>), OpenError> {
+    let mut stream = opener().stream(Policy::new())?;
+    let mut content = Vec::new();
+    for mut piece in envelope.chunks(len) {
+        while let Some(block) = stream.feed(&mut piece)? {
+            content.extend_from_slice(block);
+        }
+    }
+    let last = stream.finish()?;
+    content.extend_from_slice(last.content());
+    Ok((last.info().sender, content))
 }

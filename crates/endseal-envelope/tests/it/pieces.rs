@@ -47,16 +47,17 @@ fn seal_pieces<'a>(suite: Suite, pieces: impl IntoIterator<Item = &'a [u8]>) -> 
     out
 }
 
-fn stream(reader: &Identity) -> OpenStream<'static, &Identity> {
-    Opener::new(reader, CONTEXT).stream(Policy::new()).unwrap()
+fn stream<'a>(reader: &'a Identity, context: &[u8]) -> OpenStream<'static, &'a Identity> {
+    OpenStream::new(reader, context, Policy::new()).unwrap()
 }
 
 /// Opens the pieces as a stream: what it released before the end, and how it ended.
 fn open_pieces<'a>(
     reader: &Identity,
+    context: &[u8],
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<u8>, Result<LastBlock, OpenError>) {
-    let mut stream = stream(reader);
+    let mut stream = stream(reader, context);
     let mut released = Vec::new();
     for mut piece in pieces {
         loop {
@@ -80,11 +81,12 @@ fn open_pieces<'a>(
 }
 
 /// The whole content, if the stream opens.
-fn opened<'a>(
+pub(crate) fn opened<'a>(
     reader: &Identity,
+    context: &[u8],
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<(Vec<u8>, MessageInfo), OpenError> {
-    let (mut content, end) = open_pieces(reader, pieces);
+    let (mut content, end) = open_pieces(reader, context, pieces);
     let last = end?;
     content.extend_from_slice(last.content());
     Ok((content, *last.info()))
@@ -109,16 +111,16 @@ fn every_split_of_a_short_stream() {
     for suite in SUITES {
         let content = data("short", 40);
         let whole = seal_pieces(suite, [&content[..]]);
-        assert_eq!(opened(&reader, [&whole[..]]).unwrap().0, content);
+        assert_eq!(opened(&reader, CONTEXT, [&whole[..]]).unwrap().0, content);
         for at in 0..=content.len() {
             let (a, b) = content.split_at(at);
             assert_eq!(seal_pieces(suite, [a, &[], b]), whole, "{at}");
         }
         for at in 0..=whole.len() {
             let (a, b) = whole.split_at(at);
-            assert_eq!(opened(&reader, [a, &[], b]).unwrap().0, content, "{suite:?} {at}");
+            assert_eq!(opened(&reader, CONTEXT, [a, &[], b]).unwrap().0, content, "{suite:?} {at}");
         }
-        assert_eq!(opened(&reader, whole.chunks(1)).unwrap().0, content, "{suite:?}");
+        assert_eq!(opened(&reader, CONTEXT, whole.chunks(1)).unwrap().0, content, "{suite:?}");
         let bytes = seal_pieces(suite, content.chunks(1));
         assert_eq!(bytes, whole, "{suite:?}");
     }
@@ -137,7 +139,7 @@ fn random_splits_of_long_streams() {
         let sealer = Sealer::new(&sender, &list, CONTEXT).suite(Suite::X25519).time(5);
         let whole = sealer.decoys(Decoys::PowerOfTwo).seal(&content, &mut OsRandom).unwrap();
         let in_memory = Opener::new(&reader, CONTEXT).open(&whole, &mut Policy::new()).unwrap();
-        let (streamed, info) = opened(&reader, cut(&whole, seed)).unwrap();
+        let (streamed, info) = opened(&reader, CONTEXT, cut(&whole, seed)).unwrap();
         assert!(streamed == content, "{len}");
         let facts = (in_memory.suite, in_memory.sender, in_memory.message_id, in_memory.time);
         assert_eq!((info.suite, info.sender, info.message_id, info.time), facts);
@@ -159,14 +161,14 @@ fn a_stream_that_is_cut_ends_in_an_error() {
         let second_chunk = clear + 16_400;
         let near_ends = (0..clear + 400).chain(second_chunk - 20..whole.len());
         for len in near_ends.chain((clear..whole.len()).step_by(97)) {
-            let (released, end) = open_pieces(&reader, [&whole[..len]]);
+            let (released, end) = open_pieces(&reader, CONTEXT, [&whole[..len]]);
             assert!(released.is_empty());
             let in_memory = Opener::new(&reader, CONTEXT).open(&whole[..len], &mut Policy::new());
             assert_eq!(end.err(), in_memory.err(), "{suite:?} {len}");
             let is_truncated = len < clear;
             let truncated = OpenError::Malformed(Malformed::Truncated);
             let expected = if is_truncated { truncated } else { OpenError::Authentication };
-            let (_, end) = open_pieces(&reader, whole[..len].chunks(7_000));
+            let (_, end) = open_pieces(&reader, CONTEXT, whole[..len].chunks(7_000));
             assert!(len == 0 || end.err() == Some(expected), "{suite:?} {len}");
         }
     }
@@ -175,11 +177,11 @@ fn a_stream_that_is_cut_ends_in_an_error() {
     let whole = seal(Suite::X25519, &content);
     let end_of_block = whole.len() - 20_000;
     for len in (end_of_block - 40..end_of_block + 40).chain(whole.len() - 40..whole.len()) {
-        let (released, end) = open_pieces(&reader, cut(&whole[..len], len));
+        let (released, end) = open_pieces(&reader, CONTEXT, cut(&whole[..len], len));
         assert_eq!(end.err(), Some(OpenError::Authentication), "{len}");
         assert!(released.is_empty() || released == content[..BLOCK], "{len}");
     }
-    let (released, _) = open_pieces(&reader, [&whole[..whole.len() - 1]]);
+    let (released, _) = open_pieces(&reader, CONTEXT, [&whole[..whole.len() - 1]]);
     assert_eq!(released.len(), BLOCK, "a whole block was released");
 }
 
@@ -191,7 +193,7 @@ fn nothing_comes_out_of_a_damaged_block() {
     let denied = (100..172).filter(|at| {
         let mut changed = whole.clone();
         changed[*at] ^= 1;
-        opened(&reader, [&changed[..]]).is_err()
+        opened(&reader, CONTEXT, [&changed[..]]).is_err()
     });
     assert!((36..72).contains(&denied.count()));
     for at in (0..100).chain(172..whole.len()) {
@@ -199,7 +201,7 @@ fn nothing_comes_out_of_a_damaged_block() {
             let mut changed = whole.clone();
             changed[at] ^= bit;
             for pieces in [1, 50, usize::MAX] {
-                let (released, end) = open_pieces(&reader, changed.chunks(pieces));
+                let (released, end) = open_pieces(&reader, CONTEXT, changed.chunks(pieces));
                 assert!(released.is_empty() && end.is_err(), "byte {at}");
             }
         }
@@ -211,7 +213,7 @@ fn nothing_comes_out_of_a_damaged_block() {
     for (at, expected) in [(200, 0), (BLOCK / 2, 0), (in_second, BLOCK), (whole.len() - 1, BLOCK)] {
         let mut changed = whole.clone();
         changed[at] ^= 1;
-        let (released, end) = open_pieces(&reader, cut(&changed, at));
+        let (released, end) = open_pieces(&reader, CONTEXT, cut(&changed, at));
         assert_eq!(end.err(), Some(OpenError::Authentication));
         assert!(released == content[..expected], "byte {at}: {}", released.len());
     }
@@ -221,7 +223,7 @@ fn nothing_comes_out_of_a_damaged_block() {
 fn a_stream_of_another_reader_fails_behind_the_slots() {
     let whole = seal(Suite::X25519, b"content");
     let other = identity(4);
-    let mut stream = stream(&other);
+    let mut stream = stream(&other, CONTEXT);
     assert_eq!(stream.feed(&mut &whole[..171]), Ok(None));
     assert_eq!(stream.feed(&mut &whole[171..172]), Err(OpenError::Authentication));
     assert_eq!(stream.feed(&mut &[][..]), Err(OpenError::Authentication));

@@ -1,4 +1,5 @@
-//! Runs `vectors/envelope/*.json`: each is opened in memory, in a batch and as a stream.
+//! Runs `vectors/envelope/*.json`: each is opened in memory, in a batch, as a
+//! stream and in pieces.
 
 use std::fs;
 use std::io::Read;
@@ -7,10 +8,12 @@ use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::{hash, mlkem768};
 use endseal_envelope::hazmat::{Derandomized, seal};
-use endseal_envelope::{Envelope, OpenError, Opened, Opener, Policy, Recipients, Sealer, Suite};
+use endseal_envelope::{
+    Envelope, MessageInfo, OpenError, Opened, Opener, Policy, Recipients, Sealer, Suite,
+};
 use serde_json::Value;
 
-use crate::insider;
+use crate::{insider, pieces};
 
 #[test]
 fn every_vector_through_every_way_to_open() {
@@ -67,6 +70,16 @@ fn run(name: &str, test: &Value) {
         }
         _ => panic!("{name}: {streamed:?} {opened:?}"),
     }
+
+    let pushed = pieces::opened(&identity, &context, envelope.chunks(10_007));
+    let expected = opened.clone().map(|opened| {
+        let Opened { suite, sender, message_id, time, content, .. } = opened;
+        (suite, sender, message_id, time, content)
+    });
+    let facts = |(content, info): (Vec<u8>, MessageInfo)| {
+        (info.suite, info.sender, info.message_id, info.time, content)
+    };
+    assert_eq!(pushed.map(facts), expected, "{name}: in pieces");
 
     if opened.is_ok() {
         let parsed = Envelope::parse(&envelope).unwrap();
