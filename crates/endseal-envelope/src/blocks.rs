@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::secret::Zeroize;
 use endseal_crypto::segment::{CHUNK_LEN, ChunkKeys, SEALED_CHUNK_LEN};
 use endseal_crypto::{ed25519, hash};
 
@@ -17,8 +17,6 @@ use crate::prelude::{BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, SIGNED_BLOCK_LEN, T
 const FULL_END: usize = PRELUDE_LEN + SIGNED_BLOCK_LEN;
 /// A full block and the chunk in which it ends.
 const BUFFER_LEN: usize = FULL_END + SEALED_CHUNK_LEN;
-/// Length of the first buffer, which suffices for a short message.
-const SHORT_BUFFER_LEN: usize = 8 * SEALED_CHUNK_LEN;
 /// Content is hashed in pieces of this length, while it is in the cache.
 const HASHED_LEN: usize = 64 << 10;
 
@@ -32,7 +30,7 @@ pub(crate) struct Blocks<'p> {
     verified: Option<(MessageInfo, Transcript)>,
     /// Prelude, content of the current block, its signature and the start of the next block; then
     /// the start of a sealed chunk.
-    buffer: Zeroizing<Vec<u8>>,
+    buffer: Buffer,
     /// End of what was decrypted.
     opened: usize,
     /// Bytes of the sealed chunk behind it.
@@ -49,6 +47,19 @@ pub(crate) struct Blocks<'p> {
     finished: bool,
 }
 
+/// Memory of plaintext. It is wiped as far as it was used: pages that a short message leaves
+/// untouched cost nothing.
+struct Buffer {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.bytes[..self.used].zeroize();
+    }
+}
+
 impl<'p> Blocks<'p> {
     pub(crate) fn new(
         keys: ChunkKeys,
@@ -62,7 +73,7 @@ impl<'p> Blocks<'p> {
             header: *header,
             header_digest,
             verified: None,
-            buffer: Zeroizing::new(vec![0; SHORT_BUFFER_LEN]),
+            buffer: Buffer { bytes: vec![0; BUFFER_LEN], used: 0 },
             opened: 0,
             sealed: 0,
             chunk: 0,
@@ -86,18 +97,18 @@ impl<'p> Blocks<'p> {
     pub(crate) fn feed(&mut self, data: &mut &[u8]) -> Result<bool, OpenError> {
         self.forget_released();
         while self.opened < FULL_END {
-            self.make_room();
+            self.buffer.used = self.buffer.used.max(self.opened + SEALED_CHUNK_LEN);
             if self.sealed == 0
                 && let Some((chunk, rest)) = data.split_first_chunk::<SEALED_CHUNK_LEN>()
             {
-                let place = &mut self.buffer[self.opened..][..CHUNK_LEN];
+                let place = &mut self.buffer.bytes[self.opened..][..CHUNK_LEN];
                 self.keys.open_chunk(self.chunk, chunk, place)?;
                 self.end_chunk(CHUNK_LEN);
                 *data = rest;
                 continue;
             }
             let (head, rest) = data.split_at(data.len().min(self.needed()));
-            self.buffer[self.opened + self.sealed..][..head.len()].copy_from_slice(head);
+            self.buffer.bytes[self.opened + self.sealed..][..head.len()].copy_from_slice(head);
             self.sealed += head.len();
             *data = rest;
             if self.needed() > 0 {
@@ -123,7 +134,7 @@ impl<'p> Blocks<'p> {
             self.verify(PRELUDE_LEN, BLOCK_LEN, false)?;
         }
         self.verify(start, len, true)?;
-        self.buffer.copy_within(start..start + len, PRELUDE_LEN + before);
+        self.buffer.bytes.copy_within(start..start + len, PRELUDE_LEN + before);
         self.released = before + len;
         self.finished = true;
         Ok(())
@@ -131,7 +142,7 @@ impl<'p> Blocks<'p> {
 
     /// Content that was verified by the last call.
     pub(crate) fn content(&self) -> &[u8] {
-        &self.buffer[PRELUDE_LEN..][..self.released]
+        &self.buffer.bytes[PRELUDE_LEN..][..self.released]
     }
 
     pub(crate) fn is_finished(&self) -> bool {
@@ -153,20 +164,9 @@ impl<'p> Blocks<'p> {
     /// Moves the start of the next block to where a block begins.
     fn forget_released(&mut self) {
         if self.released > 0 {
-            self.buffer.copy_within(FULL_END..self.opened, PRELUDE_LEN);
+            self.buffer.bytes.copy_within(FULL_END..self.opened, PRELUDE_LEN);
             self.opened -= SIGNED_BLOCK_LEN;
             self.released = 0;
-        }
-    }
-
-    /// Makes the buffer long enough for one more chunk. It grows twice at
-    /// most; the old one is wiped.
-    fn make_room(&mut self) {
-        if self.buffer.len() < self.opened + SEALED_CHUNK_LEN {
-            let len = BUFFER_LEN.min(8 * self.buffer.len());
-            let mut longer = Zeroizing::new(vec![0; len]);
-            longer[..self.buffer.len()].copy_from_slice(&self.buffer);
-            self.buffer = longer;
         }
     }
 
@@ -174,7 +174,7 @@ impl<'p> Blocks<'p> {
     fn open_pending(&mut self) -> Result<(), OpenError> {
         let sealed = self.opened..self.opened + self.sealed;
         let (index, to) = (self.chunk, self.opened);
-        let len = self.keys.open_chunk_within(index, &mut self.buffer, sealed, to)?;
+        let len = self.keys.open_chunk_within(index, &mut self.buffer.bytes, sealed, to)?;
         self.sealed = 0;
         self.end_chunk(len);
         Ok(())
@@ -189,14 +189,14 @@ impl<'p> Blocks<'p> {
         let content = self.opened.saturating_sub(not_content).min(BLOCK_LEN);
         let ready = content - self.hashed;
         let whole = ready - ready % HASHED_LEN;
-        self.digest.update(&self.buffer[PRELUDE_LEN + self.hashed..][..whole]);
+        self.digest.update(&self.buffer.bytes[PRELUDE_LEN + self.hashed..][..whole]);
         self.hashed += whole;
     }
 
     /// Verifies the block of `len` bytes at `start`, behind which is its signature. The policy
     /// judges the first block, and remembers the message with the last.
     fn verify(&mut self, start: usize, len: usize, last: bool) -> Result<(), OpenError> {
-        let (block, rest) = self.buffer[start..].split_at(len);
+        let (block, rest) = self.buffer.bytes[start..].split_at(len);
         let (signature, _) = rest.split_first_chunk().ok_or(OpenError::Authentication)?;
         self.digest.update(&block[self.hashed..]);
         let digest = self.digest.finish();
@@ -212,7 +212,7 @@ impl<'p> Blocks<'p> {
                 *info
             }
             None => {
-                let encoded = self.buffer.first_chunk().ok_or(OpenError::Authentication)?;
+                let encoded = self.buffer.bytes.first_chunk().ok_or(OpenError::Authentication)?;
                 let prelude = Prelude::parse(encoded);
                 let Header { suite, commitment, .. } = &self.header;
                 let transcript = Transcript::new(&self.header_digest, commitment, encoded);
@@ -231,7 +231,7 @@ impl<'p> Blocks<'p> {
 /// authentic. With them the content is complete. Wiped when dropped.
 #[allow(missing_debug_implementations, reason = "holds plaintext")]
 pub struct LastBlock {
-    buffer: Zeroizing<Vec<u8>>,
+    buffer: Buffer,
     len: usize,
     info: MessageInfo,
 }
@@ -240,7 +240,7 @@ impl LastBlock {
     /// The content behind the blocks that were released before. It may be empty.
     #[must_use]
     pub fn content(&self) -> &[u8] {
-        &self.buffer[PRELUDE_LEN..][..self.len]
+        &self.buffer.bytes[PRELUDE_LEN..][..self.len]
     }
 
     /// Sender, message id, time and suite of the envelope.
