@@ -1,6 +1,7 @@
 //! An envelope sealed from content that comes in pieces, without I/O.
 
 use alloc::vec::Vec;
+use core::borrow::Borrow;
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::hash;
@@ -27,14 +28,25 @@ impl Sealer<'_> {
         random: &mut impl Random,
         out: &mut Vec<u8>,
     ) -> Result<SealStream, SealError> {
+        let seed = self.sender.signing().seed().expose_secret();
+        let signing = SigningKey::from_seed(Seed::init_with(|own| own.copy_from_slice(seed)));
+        self.stream_signed(signing, random, out)
+    }
+
+    /// [`Self::stream`] with the sender's signing key, owned or borrowed.
+    pub(crate) fn stream_signed<K: Borrow<SigningKey>>(
+        &self,
+        signing: K,
+        random: &mut impl Random,
+        out: &mut Vec<u8>,
+    ) -> Result<SealStream<K>, SealError> {
         let secrets = self.secrets(random, &[0; hash::LEN], u64::MAX)?;
         let before = out.len();
         out.resize(before + HEADER_LEN + self.total_slots() * self.suite.slot_len(), 0);
         let started = self.begin(&secrets, &mut out[before..], &mut unmarked);
         let headed = started.inspect_err(|_| out.truncate(before))?;
-        let seed = self.sender.signing().seed().expose_secret();
         let mut stream = SealStream {
-            signing: SigningKey::from_seed(Seed::init_with(|own| own.copy_from_slice(seed))),
+            signing,
             chunks: StreamSealer::new(headed.keys),
             transcript: headed.transcript,
             digest: hash::Digest::new(),
@@ -83,8 +95,8 @@ fn append(out: &mut Vec<u8>) -> impl FnMut(&[u8]) -> Result<(), SealError> {
 /// # }
 /// ```
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
-pub struct SealStream {
-    signing: SigningKey,
+pub struct SealStream<K = SigningKey> {
+    signing: K,
     chunks: StreamSealer,
     transcript: Transcript,
     digest: hash::Digest,
@@ -93,7 +105,7 @@ pub struct SealStream {
     filled: usize,
 }
 
-impl SealStream {
+impl<K: Borrow<SigningKey>> SealStream<K> {
     /// Seals the next bytes of the content, and appends to `out` what is complete: at most one
     /// chunk (16 KiB) of content is kept back. Pieces of 256 KiB are fastest.
     ///
@@ -148,7 +160,7 @@ impl SealStream {
         sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let message = self.transcript.block(self.index, last, &self.digest.finish());
-        self.chunks.push(self.signing.sign(&message).as_bytes(), sink)?;
+        self.chunks.push(self.signing.borrow().sign(&message).as_bytes(), sink)?;
         self.digest.reset();
         self.index += 1;
         self.filled = 0;

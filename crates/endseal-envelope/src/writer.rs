@@ -3,12 +3,13 @@
 use alloc::vec::Vec;
 use std::io::{self, Write};
 
+use endseal_crypto::ed25519::SigningKey;
 use endseal_crypto::random::Random;
 
 use crate::seal::Sealer;
 use crate::seal_stream::SealStream;
 
-impl Sealer<'_> {
+impl<'a> Sealer<'a> {
     /// Begins an envelope on `inner`: writes header and slots, then seals all bytes that are
     /// written to it. The hedge of the randomness is that of [`stream`](Self::stream).
     ///
@@ -18,9 +19,9 @@ impl Sealer<'_> {
         &self,
         mut inner: W,
         random: &mut impl Random,
-    ) -> io::Result<SealWriter<W>> {
+    ) -> io::Result<SealWriter<'a, W>> {
         let mut start = Vec::new();
-        let stream = self.stream(random, &mut start)?;
+        let stream = self.stream_signed(self.sender.signing(), random, &mut start)?;
         inner.write_all(&start)?;
         Ok(SealWriter { stream, inner, failed: false })
     }
@@ -33,14 +34,14 @@ impl Sealer<'_> {
 /// After an error it is not known which bytes the inner writer has written, so every later call
 /// fails.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
-pub struct SealWriter<W: Write> {
-    stream: SealStream,
+pub struct SealWriter<'a, W: Write> {
+    stream: SealStream<&'a SigningKey>,
     inner: W,
     /// True while a call runs; it stays true after an error, so that later calls fail.
     failed: bool,
 }
 
-impl<W: Write> SealWriter<W> {
+impl<'a, W: Write> SealWriter<'a, W> {
     /// Signs the last block and gives back the inner writer, which is not flushed.
     ///
     /// # Errors
@@ -54,7 +55,7 @@ impl<W: Write> SealWriter<W> {
     /// Runs `call` if none has failed before.
     fn guarded(
         &mut self,
-        call: impl FnOnce(&mut SealStream, &mut W) -> io::Result<()>,
+        call: impl FnOnce(&mut SealStream<&'a SigningKey>, &mut W) -> io::Result<()>,
     ) -> io::Result<()> {
         if self.failed {
             return Err(io::Error::other("the envelope cannot be continued after an error"));
@@ -66,7 +67,7 @@ impl<W: Write> SealWriter<W> {
     }
 }
 
-impl<W: Write> Write for SealWriter<W> {
+impl<W: Write> Write for SealWriter<'_, W> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         self.guarded(|stream, inner| stream.push_to(data, &mut |sealed| inner.write_all(sealed)))?;
         Ok(data.len())
