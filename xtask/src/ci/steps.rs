@@ -176,6 +176,12 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             &["crates/endseal-nostr", "crates/endseal-crypto", "crates/endseal-cli", "peers"],
             nostr(),
         )),
+        after_build(run("bindings", "the Python package opens every vector", 15, BINDINGS, {
+            vec![
+                cargo("clippy --manifest-path bindings/Cargo.toml --locked -- -D warnings"),
+                program("bindings/python/run"),
+            ]
+        })),
         // Workspaces of their own, which share no build folder with the other queue.
         run("corpus", "kept inputs of all fuzz targets", 15, &["crates", "fuzz", "vectors"], {
             vec![program("xtask assure bounds corpus")]
@@ -201,6 +207,13 @@ const MLS: &[&str] = &[
 ];
 const DENY: &str = "deny --locked check bans licenses sources";
 const PEERS: &[&str] = &["vectors", "peers"];
+const BINDINGS: &[&str] = &[
+    "bindings",
+    "crates/endseal-crypto",
+    "crates/endseal-envelope",
+    "crates/endseal-keyring",
+    "vectors/envelope",
+];
 
 /// Compiles everything that the next step runs, with the same features.
 fn build_all() -> Job {
@@ -209,7 +222,7 @@ fn build_all() -> Job {
 
 fn fmt() -> Vec<Job> {
     // With --all, another workspace would format the product's crates once more.
-    let others = ["bench", "firmware", "fuzz", "xtask"]
+    let others = ["bench", "bindings", "firmware", "fuzz", "xtask"]
         .map(|folder| cargo(&format!("fmt --manifest-path {folder}/Cargo.toml --check")));
     [cargo("fmt --all --check")].into_iter().chain(others).collect()
 }
@@ -219,6 +232,7 @@ fn locks() -> Vec<Job> {
     [
         "Cargo.toml",
         "bench/Cargo.toml",
+        "bindings/Cargo.toml",
         "firmware/Cargo.toml",
         "fuzz/Cargo.toml",
         "peers/rust/Cargo.toml",

@@ -23,9 +23,10 @@ const PAGE: u64 = 256;
 
 /// Print or delete what was written to a person or a group, and what was read
 ///
-/// The order is that of writing and reading on this device. A text without a mark was delivered. The number in "not sent, 17" is for
-/// --number and for endseal unsend. --json prints all numbers. Deleting changes nothing on other
-/// devices: others keep their copies. A deleted text that comes again is not shown again.
+/// The order is that of writing and reading on this device. A text of yours without a mark was
+/// delivered. The number in "not sent, 17" is for --number and for endseal unsend. --json prints
+/// all numbers. Deleting changes nothing on other devices: others keep their copies. A deleted text
+/// that comes again is not shown again.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact, identity or group

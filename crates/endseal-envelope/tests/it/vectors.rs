@@ -1,8 +1,9 @@
 //! Runs `vectors/envelope/*.json`: each is opened in memory, in a batch, as a
 //! stream and in pieces.
 
-use std::fs;
 use std::io::Read;
+use std::path::Path;
+use std::{env, fs};
 
 use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
@@ -43,6 +44,10 @@ fn run(name: &str, test: &Value) {
         Some(recipe) => cook(name, recipe, &context),
         None => unhex(&test["envelope"]),
     };
+    if let Some(folder) = env::var_os("ENDSEAL_ENVELOPES") {
+        // Libraries of other languages cannot choose what is random.
+        fs::write(Path::new(&folder).join(name).with_extension("es"), &envelope).unwrap();
+    }
     let opener = Opener::new(&identity, &context);
 
     let opened = opener.open(&envelope, &mut Policy::new());

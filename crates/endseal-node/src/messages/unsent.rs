@@ -198,12 +198,10 @@ impl Sender<'_, '_> {
             }
             false => HashSet::new(),
         };
-        let (gone, left): (Vec<_>, Vec<_>) = members
-            .into_iter()
-            .filter(|(member, _)| *member != self.own)
-            .partition(|(member, peer)| {
-                new.contains(&member.identity) || self.state.is_gone(group, peer)
-            });
+        let (gone, left): (Vec<_>, Vec<_>) =
+            members.into_iter().filter(|(member, _)| *member != self.own).partition(
+                |(member, peer)| new.contains(&member.identity) || self.state.is_gone(group, peer),
+            );
         let left: Vec<_> = left.into_iter().map(|(_, peer)| peer).collect();
         Ok(match (gone.is_empty(), left.is_empty()) {
             (true, _) => Some(Vec::new()),

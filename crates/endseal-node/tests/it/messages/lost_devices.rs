@@ -131,8 +131,9 @@ async fn a_text_that_one_device_has_is_not_doubled() {
     }
 }
 
-/// What a device had said before it was lost and revoked arrives: another device of the person has
-/// a copy, and sends it again. Here the receiver refuses the group, which the lost device has made.
+/// Texts that a device had said before it was lost and revoked arrive: another device of the person
+/// has a copy, and sends it again. Here the receiver refuses the group, which the lost device has
+/// made.
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_of_a_lost_device_are_sent_again_by_another() {
     let world = World::new();

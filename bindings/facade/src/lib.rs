@@ -1,0 +1,20 @@
+//! Owned types of endseal, from which libraries of other languages are made: no lifetimes and no
+//! generics, all of them `Send` and `Sync`. Secrets stay behind [`Identity`], which has no getter.
+
+mod error;
+mod identity;
+mod inspect;
+mod open;
+mod open_stream;
+mod recipients;
+mod seal;
+mod seal_stream;
+
+pub use error::Error;
+pub use identity::{Identity, PublicIdentity};
+pub use inspect::{Inspected, inspect};
+pub use open::{Info, OpenOptions, Opened, open, open_many};
+pub use open_stream::OpenStream;
+pub use recipients::Recipients;
+pub use seal::{SealOptions, SuiteChoice, seal, seal_into, sealed_len};
+pub use seal_stream::SealStream;

@@ -1,0 +1,56 @@
+"""Exceptions, each with a stable code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class EndsealError(Exception):
+    """A call failed. `code` is a stable name of the reason; the text may change."""
+
+    code: str
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.code, str(self))
+
+
+class AuthenticationError(EndsealError):
+    """Sealed to someone else, under another context, or changed (`authentication`); or an identity
+    file does not open (`passphrase`)."""
+
+
+class FormatError(EndsealError):
+    """No envelope (`header`), one beyond the limits (`limit`), or of a later version (`version`)."""
+
+
+class RefusedError(EndsealError):
+    """Authentic or not, but not what was asked for: `suite`, `sender`, `too-old`, `too-new` or
+    `replayed`."""
+
+
+class ArgumentError(EndsealError, ValueError):
+    """A fault of the caller (`argument`)."""
+
+
+_CLASSES: dict[str, type[EndsealError]] = {
+    "authentication": AuthenticationError,
+    "passphrase": AuthenticationError,
+    "header": FormatError,
+    "limit": FormatError,
+    "version": FormatError,
+    "suite": RefusedError,
+    "sender": RefusedError,
+    "too-old": RefusedError,
+    "too-new": RefusedError,
+    "replayed": RefusedError,
+    "argument": ArgumentError,
+}
+
+
+def of(code: str, message: str) -> EndsealError:
+    """The exception of a code. The native part calls this."""
+    return _CLASSES.get(code, EndsealError)(code, message)
