@@ -176,10 +176,11 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             &["crates/endseal-nostr", "crates/endseal-crypto", "crates/endseal-cli", "peers"],
             nostr(),
         )),
-        after_build(run("bindings", "the Python package opens every vector", 15, BINDINGS, {
+        after_build(run("bindings", "Python and Node open every vector", 15, BINDINGS, {
             vec![
                 cargo("clippy --manifest-path bindings/Cargo.toml --locked -- -D warnings"),
                 program("bindings/python/run"),
+                program("bindings/node/run"),
             ]
         })),
         // Workspaces of their own, which share no build folder with the other queue.

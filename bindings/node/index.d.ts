@@ -1,0 +1,120 @@
+/** Stable name of the reason of an error. */
+export type Code =
+  | 'authentication'
+  | 'header'
+  | 'limit'
+  | 'version'
+  | 'suite'
+  | 'sender'
+  | 'too-old'
+  | 'too-new'
+  | 'replayed'
+  | 'passphrase'
+  | 'random'
+  | 'argument';
+
+/** A call failed. The text may change, and `code` does not. */
+export class EndsealError extends Error {
+  constructor(code: Code, message: string);
+  readonly code: Code;
+}
+
+/** A person's public keys: `endseal1…`, or `endsealpq1…` with the post-quantum key. */
+export class PublicIdentity {
+  private constructor();
+  static parse(text: string): PublicIdentity;
+  readonly postQuantum: boolean;
+  /** The form without the post-quantum key, which names a person. */
+  readonly short: PublicIdentity;
+  /** The Ed25519 key (32 bytes). */
+  readonly key: Uint8Array;
+  equals(other: PublicIdentity): boolean;
+  /** True also if one of both lacks the post-quantum key. */
+  isSamePerson(other: PublicIdentity): boolean;
+  toString(): string;
+  toJSON(): string;
+}
+
+/** A person's secret keys, which cannot be read. `dispose`, or `using`, wipes them. */
+export class Identity implements Disposable {
+  private constructor();
+  static generate(): Identity;
+  /** Opens the content of an identity file, which takes about 0.2 s and 64 MiB. Without a passphrase
+   * for files that were made without one. */
+  static unlock(file: Uint8Array | string, passphrase?: string): Promise<Identity>;
+  /** Returns an identity file. Write it where only its owner reads, over no other one. */
+  lock(passphrase: string): Promise<string>;
+  readonly public: PublicIdentity;
+  /** Wipes the keys, as soon as no call uses them. Every later call fails. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
+
+/** Recipients of content, prepared once for any number of envelopes. */
+export class Recipients {
+  constructor(of: Iterable<PublicIdentity | string>);
+  readonly size: number;
+  /** True if all have a post-quantum key. */
+  readonly postQuantum: boolean;
+}
+
+export interface SealOptions {
+  from: Identity;
+  to: Recipients | Iterable<PublicIdentity | string>;
+  /** Name of the application and its protocol. Both sides give the same. */
+  context: string | Uint8Array;
+  /** Time to state. */
+  time?: Date;
+  /** `hybrid`, with which a recipient without a post-quantum key is an error, or `x25519`. */
+  suite?: 'hybrid' | 'x25519';
+  /** Hides the number of recipients among 8, 16, 32, … slots. */
+  hideCount?: boolean;
+}
+
+export interface OpenOptions {
+  as: Identity;
+  context: string | Uint8Array;
+  /** Accepted senders. Without it an envelope may come from anyone: look at `sender`. */
+  from?: Iterable<PublicIdentity | string>;
+  /** Greatest age. Envelopes without a time are refused, too. */
+  maxAgeMs?: number;
+  requirePostQuantum?: boolean;
+}
+
+/** Authentic facts about a message. */
+export interface Facts {
+  /** Who sealed and signed it, in the short form. */
+  readonly sender: PublicIdentity;
+  /** 16 random bytes: who remembers them notices a message that comes again. */
+  readonly messageId: Uint8Array;
+  /** The sender's claim of the time. */
+  readonly time: Date | undefined;
+  readonly suite: string;
+}
+
+export interface Opened extends Facts {
+  readonly content: Uint8Array;
+}
+
+export function seal(content: Uint8Array | string, options: SealOptions): Promise<Uint8Array>;
+export function open(envelope: Uint8Array, options: OpenOptions): Promise<Opened>;
+/** Opens many envelopes for a fraction of the time. Those that do not open are errors in the list. */
+export function openMany(
+  envelopes: Iterable<Uint8Array>,
+  options: OpenOptions,
+): Promise<(Opened | EndsealError)[]>;
+/** Seals what is written into the envelope that is read. */
+export function sealStream(options: SealOptions): TransformStream<Uint8Array, Uint8Array>;
+/** Opens an envelope in blocks of 4 MiB. `content` ends in an error if the envelope was cut short:
+ * what was read before is a beginning. */
+export function openStream(
+  from: ReadableStream<Uint8Array>,
+  options: OpenOptions,
+): Promise<Facts & { readonly content: ReadableStream<Uint8Array> }>;
+/** Public facts about an envelope. Nothing of it is authentic. */
+export function inspect(envelope: Uint8Array): {
+  suite: string;
+  slots: number;
+  contentLength?: number;
+};
+export const backend: { readonly kind: 'native' };

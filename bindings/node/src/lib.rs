@@ -1,0 +1,9 @@
+//! The native module of the npm package `endseal`. `index.js` makes its classes and promises, and
+//! `index.d.ts` has its types.
+
+mod error;
+mod identity;
+mod open;
+mod seal;
+#[cfg(feature = "test-vectors")]
+mod test_vectors;
