@@ -345,3 +345,21 @@ def a_blocked_person_makes_a_team(life, _):
     assert "you cannot escape" not in bob.ok("inbox").out
     assert "spam" not in bob.ok("group", "list").out
     assert "is blocked, added you" in bob.ok("inbox", "--problems").out
+
+
+@life()
+def who_comes_back_removes_no_one(life, _):
+    alice, bob, carol = team_of(life, "alice", "bob", "carol")
+    visits(life, 2)
+    bob.ok("group", "leave", "team")
+    life.visits_of("bob", "alice")
+    alice.ok("group", "rotate", "team")
+    alice.ok("sync")
+    alice.ok("group", "add", "team", "bob")
+    life.visits_of("alice", "bob")
+    alice.ok("say", "team", "bob is back")
+    for _ in range(3):
+        for person in (alice, bob, carol):
+            assert "is no member" not in person.ok("sync").err
+    for person in (bob, carol):
+        assert "bob is back" in texts_of(person)

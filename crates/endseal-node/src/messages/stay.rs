@@ -23,7 +23,7 @@ use super::report::SyncReport;
 use super::send_state::SendState;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
-use super::sync::{give_up, greet};
+use super::sync::{forget_rejoined, give_up, greet};
 use super::unconfirmed;
 use super::unfollowed::give_up_unfollowed;
 use super::unsent::KnownDocuments;
@@ -110,6 +110,7 @@ impl Stay<'_, '_> {
             }
             ended?;
             self.engine.with(give_up_unfollowed)?;
+            forget_rejoined(self.engine, self.files, &mut report)?;
             // No send takes this over.
             match may_send {
                 true => caught_up.set(report),
@@ -119,6 +120,7 @@ impl Stay<'_, '_> {
             loop {
                 let mut report = SyncReport::default();
                 let ended = mailbox.wait(Instant::now() + self.retry, &mut report).await;
+                forget_rejoined(self.engine, self.files, &mut report)?;
                 events.noted(&report);
                 ended?;
                 self.engine.with(give_up_unfollowed)?;

@@ -7,13 +7,14 @@ use endseal_session::{Engine, EngineError};
 
 use super::approach::Sender;
 use super::clock;
+use super::conversation::Conversation;
 use super::device_change;
 use super::directory::{self, Found};
 use super::drain::Mailbox;
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::hub_address::note_address;
-use super::hub_groups::{self, conversation_of_group};
+use super::hub_groups::{self, HubGroups, conversation_of_group};
 use super::known_note;
 use super::membership::{Membership, membership, membership_in, publish_prekeys, replace_prekeys};
 use super::node_files::NodeFiles;
@@ -65,6 +66,7 @@ pub async fn sync(
         report.skipped.clear();
         let ended = exchange(sender, may_send, report).await;
         report.add_replaced(files.take_replaced());
+        forget_rejoined(engine, files, report)?;
         ended?;
         let still = state.all_behind(engine)?;
         if still.is_empty() {
@@ -74,6 +76,33 @@ pub async fn sync(
             give_up(sender, group)?;
         }
     }
+    Ok(())
+}
+
+/// Drops from a report the conversations of which this device is a member again: a commit that
+/// replaces a device removes it, too.
+pub(super) fn forget_rejoined(
+    engine: &SharedEngine<'_>,
+    files: &NodeFiles<'_>,
+    report: &mut SyncReport,
+) -> Result<(), EngineError> {
+    let own = engine.address().identity;
+    let mut left = Vec::new();
+    for it in report.left.drain(..) {
+        let is_named = match &it.conversation {
+            Conversation::Person(_) => true,
+            Conversation::Group(team) => {
+                files.roster(team).is_some_and(|roster| roster.member_of_key(&own).is_some())
+            }
+        };
+        let sending = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            HubGroups::of(transaction, &it.conversation)?.sending(transaction, |_| true)
+        })?;
+        if !is_named || sending.is_none() {
+            left.push(it);
+        }
+    }
+    report.left = left;
     Ok(())
 }
 
