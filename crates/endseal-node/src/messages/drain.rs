@@ -381,15 +381,19 @@ impl Backlog {
                 Outcome::Parked(failure) => {
                     report.parked += 1;
                     let Arrived { peer, group, .. } = *arrived;
-                    unopened.push(Unopened { peer, group, failure: *failure });
+                    unopened.push(Unopened { peer, group, failure: Some(*failure) });
                 }
-                Outcome::Buffered(_) => report.parked += 1,
+                Outcome::Buffered(_) => {
+                    report.parked += 1;
+                    let Arrived { peer, group, .. } = *arrived;
+                    unopened.push(Unopened { peer, group, failure: None });
+                }
                 // A note or commit of another member for the epoch that this device ended; or a
                 // repetition.
                 Outcome::Failed(Failure::Own) => {}
                 Outcome::Failed(failure) => {
                     let Arrived { peer, group, .. } = *arrived;
-                    unopened.push(Unopened { peer, group, failure: *failure });
+                    unopened.push(Unopened { peer, group, failure: Some(*failure) });
                     self.problems.push(Problem {
                         class: failure.code(),
                         peer: arrived.peer,

@@ -34,7 +34,8 @@ pub(super) struct Unopened {
     pub(super) peer: PeerId,
     /// Group that it names.
     pub(super) group: HubGroupId,
-    pub(super) failure: Failure,
+    /// `None` if it is of a later epoch.
+    pub(super) failure: Option<Failure>,
 }
 
 /// Draws the conclusions from messages that were not opened.
@@ -49,7 +50,7 @@ pub(super) async fn note_unopened(
         return Ok(());
     }
     let mut unknown = HashSet::new();
-    for it in unopened.iter().filter(|it| it.failure == Failure::NoGroup) {
+    for it in unopened.iter().filter(|it| it.failure == Some(Failure::NoGroup)) {
         let device = engine.transaction(|transaction| device_of(transaction, &it.peer))?;
         if device.is_none() && unknown.len() < MAX_ASKED {
             unknown.insert(it.peer);
@@ -68,11 +69,11 @@ pub(super) async fn note_unopened(
             let conversation = conversation_of_group(transaction, group)?;
             match (failure, conversation) {
                 // A receipt came after a commit of this device.
-                (Failure::OldEpoch, Some(Conversation::Person(person))) => {
+                (Some(Failure::OldEpoch), Some(Conversation::Person(person))) => {
                     resend_last(transaction, &own, &person)?;
                 }
                 // The branch of the sender is another one than that of this device.
-                (Failure::Authentication, Some(conversation)) => {
+                (Some(Failure::Authentication), Some(conversation)) => {
                     let members = transaction.group_peers(group)?;
                     let is_member = members.iter().any(|(_, member)| member == peer);
                     let groups = HubGroups::of(transaction, &conversation)?;
@@ -80,7 +81,7 @@ pub(super) async fn note_unopened(
                         give_up_group(transaction, &own, &conversation, group)?;
                     }
                 }
-                (Failure::NoGroup, None) => {
+                (Some(Failure::NoGroup), None) => {
                     if let Some(device) = device_of(transaction, peer)?
                         && device.identity != own
                         && (is_member(&device.identity)
@@ -92,12 +93,19 @@ pub(super) async fn note_unopened(
                     drop_parked(transaction, group)?;
                 }
                 // The sender has not learned that it was given up here.
-                (Failure::NoGroup, Some(conversation)) => {
+                (Some(Failure::NoGroup), Some(conversation)) => {
                     if LeftTeam::of(transaction, &conversation)?.is_none() {
                         announce_again(transaction, &conversation, group)?;
                         lost_member::note(transaction, &conversation, |_, it| it == peer)?;
                     }
                     drop_parked(transaction, group)?;
+                }
+                // The sender is not in the group that took its place, or was not informed.
+                (_, Some(conversation)) => {
+                    let mut groups = HubGroups::of(transaction, &conversation)?;
+                    if groups.group_mut(group).is_some_and(|it| it.given_up > 0) {
+                        lost_member::note(transaction, &conversation, |_, it| it == peer)?;
+                    }
                 }
                 _ => {}
             }
