@@ -111,7 +111,8 @@ impl Ctx {
         }
     }
 
-    fn tell(&mut self, outcome: Outcome) -> Result<u8, Failure> {
+    /// Prints the result of a command. Returns the exit code.
+    pub(crate) fn tell(&mut self, outcome: Outcome) -> Result<u8, Failure> {
         let text = match (self.global.json, outcome.json.is_null()) {
             (true, false) => json::line(&outcome.json),
             (true, true) => String::new(),

@@ -136,6 +136,21 @@ impl Failure {
         Self { hint: Some(hint.into()), option_hint: None, ..self }
     }
 
+    /// Adds a hint, which comes before the one that is there.
+    pub(crate) fn hint_first(self, hint: impl Into<String>) -> Self {
+        let first = hint.into();
+        let hint = match &self.hint {
+            Some(next) => format!("{first}; {next}"),
+            None => first,
+        };
+        self.hint(hint)
+    }
+
+    /// Returns true if the hint is this one.
+    pub(crate) fn has_hint(&self, hint: &str) -> bool {
+        self.hint.as_deref() == Some(hint)
+    }
+
     /// Adds the hint for commands that have a long option. Other commands keep the hint that was
     /// set before.
     pub(crate) fn hint_with(self, option: &'static str, hint: &'static str) -> Self {

@@ -63,10 +63,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    if args.now {
-        let synced = sync::now(args.store, args.timeouts, ctx);
-        synced.map_err(|failure| failure.hint("endseal inbox shows what has arrived before"))?;
+    if !args.now {
+        return show(args, ctx);
     }
+    let synced = sync::now(args.store, args.timeouts, ctx);
+    let shown = show(args, ctx);
+    match (synced, shown) {
+        (Ok(_), shown) => shown,
+        // What has arrived is printed, too.
+        (Err(failure), Ok(outcome)) => {
+            ctx.tell(outcome)?;
+            Err(failure)
+        }
+        (Err(failure), Err(_)) => Err(failure),
+    }
+}
+
+fn show(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if args.problems {
         return list_problems(args, ctx);
     }

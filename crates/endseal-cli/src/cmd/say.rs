@@ -70,17 +70,28 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let Reply::Said(said) = node.call(Request::Say { to, texts })? else {
             return Err(CallError::Unexpected.into());
         };
-        kept = Some((said.texts, node.sender()));
+        let sender = if node.status()?.status.is_restored { None } else { Some(node.sender()) };
+        kept = Some((said.texts, sender));
         Ok(())
     });
     let Some((count, sender)) = kept else {
         return Err(done.err().unwrap_or_else(|| CallError::Unexpected.into()));
     };
-    let text = format!("{} for {name} wait for {sender}", plural(count, "text"));
-    let mut text = if count == 1 { text.replacen(" wait ", " waits ", 1) } else { text };
+    let verb = if count == 1 { "waits" } else { "wait" };
+    let waits = format!("{} for {name} {verb}", plural(count, "text"));
+    let mut text = match sender {
+        Some(sender) => format!("{waits} for {sender}"),
+        None => format!("{waits} until you run endseal devices renew"),
+    };
     let is_kept = |failure: Failure| {
         let kind = if failure.kind == Kind::Interrupted { failure.kind } else { Kind::Kept };
-        failure.kind(kind).hint(format!("{text}, which sends it later: do not repeat this command"))
+        let failure = failure.kind(kind);
+        match sender {
+            Some(_) if !failure.has_hint(sync::RENEW) => {
+                failure.hint(format!("{text}, which sends it later: do not repeat this command"))
+            }
+            _ => failure.hint_first(format!("{waits} here: do not repeat this command")),
+        }
     };
     done.map_err(is_kept)?;
     if args.now {

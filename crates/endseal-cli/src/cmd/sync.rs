@@ -30,6 +30,8 @@ use crate::waiting_requests;
 
 /// Limit on the attempts, which take up to 10 s each, with half a minute of waiting between them.
 const ATTEMPTS: u32 = 8;
+/// Hint for a state directory that went back in time, so that it receives and does not send.
+pub(super) const RENEW: &str = "close other copies of this directory, then: endseal devices renew";
 
 /// Receive what waits at the hub, and send what waits here
 ///
@@ -134,7 +136,8 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
         // Messages that were received remain, even if a later step failed.
         done.map_err(|failure| match report.received {
             0 => failure,
-            received => failure.hint(format!("{} are in the inbox", plural(received, "message"))),
+            1 => failure.hint_first("1 message is in the inbox"),
+            received => failure.hint_first(format!("{received} messages are in the inbox")),
         })?;
         Ok((report, status(engine)?))
     })
@@ -322,8 +325,7 @@ impl From<SyncError> for Failure {
                 "ask the hub's owner for an invitation, then: endseal join FILE; if endseal \
                      restore or recover was interrupted, run it again",
             ),
-            SyncError::Restored => Self::of(Kind::Refused, &error)
-                .hint("close other copies of it, then: endseal devices renew"),
+            SyncError::Restored => Self::of(Kind::Refused, &error).hint(RENEW),
             _ => Self::of(Kind::Refused, &error),
         }
     }

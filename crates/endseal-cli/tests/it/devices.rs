@@ -219,3 +219,35 @@ fn a_directory_from_a_backup_is_noticed_and_renewed() {
     let rows = alice.run(&["history", "bob"]).ok();
     assert_eq!(texts(&rows).last().unwrap(), &"me> after the restore");
 }
+
+#[test]
+fn a_directory_from_a_backup_says_what_arrived_and_that_it_sends_nothing() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = friends(&scratch, &hub);
+    let (home, backup) = (scratch.path("alice"), scratch.path("backup"));
+    copy(&home, &backup);
+    alice.run(&["say", "--now", "bob", "since the backup"]).ok();
+    fs::remove_dir_all(&home).unwrap();
+    copy(&backup, &home);
+
+    let ran = alice.run(&["say", "--now", "bob", "after it"]).fails(5, "earlier copy");
+    let waits = "hint: 1 text for bob waits here: do not repeat this command; close other copies \
+                 of this directory, then: endseal devices renew\n";
+    assert!(ran.err.ends_with(waits), "{}", ran.err);
+    // Now the device knows it.
+    let ran = alice.run(&["say", "bob", "once more"]).ok();
+    let waits = "1 text for bob waits until you run endseal devices renew";
+    assert_eq!(ran.confirmation(), waits);
+
+    bob.run(&["say", "--now", "alice", "first"]).ok();
+    let ran = alice.run(&["sync"]).fails(1, "earlier copy");
+    let arrived = "hint: 1 message is in the inbox; close other copies of this directory, then: \
+                   endseal devices renew\n";
+    assert!(ran.err.ends_with(arrived), "{}", ran.err);
+    bob.run(&["say", "--now", "alice", "second"]).ok();
+    let ran = alice.run(&["inbox", "--now"]);
+    assert_eq!((ran.code, texts(&ran)), (1, vec!["bob> first", "bob> second"]), "{}", ran.err);
+    assert!(ran.err.contains("endseal devices renew"), "{}", ran.err);
+    assert_eq!(alice.run(&["inbox"]).ok().text(), "");
+}
