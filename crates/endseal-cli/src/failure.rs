@@ -203,6 +203,14 @@ const READ_ONLY: &str = "the file system can only be read: mount it for writing,
 /// Hint for a file that exists already.
 pub(crate) const MOVE: &str = "choose another name, or move it away";
 
+/// Makes the failure for a state directory with a device and without an identity.
+pub(crate) fn not_linked() -> Failure {
+    Failure::new(Kind::Configuration, "this device is not linked yet: it has no identity").hint(
+        "wait until endseal devices link has ended, or run it again if it was interrupted; if the \
+         identity file is lost, put it back from a copy",
+    )
+}
+
 /// Makes the failure for an error on a standard stream.
 pub(crate) fn standard(error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
@@ -293,6 +301,10 @@ impl From<IdentityError> for Failure {
             IdentityError::Missing(path) if path.ends_with("device.endseal") => failure.hint(
                 "put a backup in its place, or make a new device: endseal init --paper --force",
             ),
+            // The link of a device writes the identity last.
+            IdentityError::Missing(path) if path.with_file_name("device.endseal").exists() => {
+                not_linked()
+            }
             IdentityError::Missing(_) => failure.hint("make one with: endseal init"),
             IdentityError::Parse { .. } => failure.hint(
                 "nothing was changed; put a backup in its place, or begin anew with: endseal init \

@@ -6,11 +6,11 @@ use endseal_crypto::identity::Identity;
 use endseal_node::Home;
 use endseal_node::api::Client;
 use endseal_node::sessions::SessionsError;
-use endseal_session::Engine;
+use endseal_session::{Engine, EngineError};
 use endseal_store::OpenStoreError;
 
 use crate::ctx::Ctx;
-use crate::failure::{Failure, Kind, STOP_UP};
+use crate::failure::{self, Failure, Kind, STOP_UP};
 use crate::passphrase;
 
 /// Opens the store, calls `work`, and closes the store.
@@ -43,7 +43,11 @@ pub(crate) fn wait_of(home: &Home, wait: Duration) -> Duration {
 pub(crate) fn not_opened(error: SessionsError, home: &Home) -> Failure {
     let is_locked = matches!(error, SessionsError::Open { error: OpenStoreError::Locked, .. });
     if is_locked && matches!(Client::find(home), Ok(Some(_))) {
-        return Failure::new(Kind::Environment, "endseal up uses the store").hint(STOP_UP);
+        return up_uses_store();
+    }
+    let has_no_device = matches!(error, SessionsError::Engine(EngineError::NoDevice));
+    if has_no_device && home.identity_path().symlink_metadata().is_err() {
+        return failure::not_linked();
     }
     if !is_locked && matches!(home.next_device(), Ok(Some(_))) {
         return Failure::new(Kind::Environment, "a renewal of this device was interrupted")
@@ -51,6 +55,11 @@ pub(crate) fn not_opened(error: SessionsError, home: &Home) -> Failure {
             .hint("run it again: endseal devices renew");
     }
     error.into()
+}
+
+/// Makes the failure for a command that cannot work while `endseal up` runs.
+pub(crate) fn up_uses_store() -> Failure {
+    Failure::new(Kind::Environment, "endseal up uses the store").hint(STOP_UP)
 }
 
 pub(crate) fn unlock(ctx: &mut Ctx) -> Result<(Home, Identity), Failure> {

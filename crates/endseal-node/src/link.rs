@@ -18,6 +18,7 @@ use crate::sessions::{SessionsError, outer_key, peer_id};
 impl Home {
     /// Makes the device file and the store of a device that another one is to link, and returns
     /// what the link text says. May be called again with the same device, and returns the same.
+    /// Waits for a process that has the store open, at most `wait`.
     ///
     /// # Errors
     /// Returns [`InstallError`] if there is an identity or a device with conversations already, or
@@ -26,6 +27,7 @@ impl Home {
         &self,
         device: &Identity,
         device_file: &IdentityFile,
+        wait: Duration,
         lock: &HomeLock,
     ) -> Result<LinkRequest, InstallError> {
         let path = self.identity_path();
@@ -35,7 +37,7 @@ impl Home {
         if self.device().is_err() {
             self.store_device(device_file, lock)?;
         }
-        let mut store = match self.store(device, Duration::ZERO) {
+        let mut store = match self.store(device, wait) {
             Err(SessionsError::Missing(path)) => {
                 let key = outer_key(device);
                 let made = Store::create(&path, Protection::OuterKey(&key), &mut OsRandom);
@@ -70,7 +72,8 @@ impl Home {
         })
     }
 
-    /// Opens the sessions of a device with the certificate that it got. May be called again.
+    /// Opens the sessions of a device with the certificate that it got. May be called again. Waits
+    /// for a process that has the store open, at most `wait`.
     ///
     /// # Errors
     /// Returns [`SessionsError`] if the certificate is for other keys, or the store cannot be
@@ -79,8 +82,9 @@ impl Home {
         &self,
         device: &Identity,
         certificate: &Certificate,
+        wait: Duration,
     ) -> Result<Engine, SessionsError> {
-        let mut store = self.store(device, Duration::ZERO)?;
+        let mut store = self.store(device, wait)?;
         if <Engine>::is_in(&mut store)? {
             let engine = Engine::open(store)?;
             return match engine.certificate() == certificate {

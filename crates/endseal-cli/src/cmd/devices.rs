@@ -44,7 +44,7 @@ enum Command {
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match &args.command {
         Command::List(it) => list::run(it, args.store.wait, ctx),
-        Command::Link(it) => link::run(it, args.timeouts, ctx),
+        Command::Link(it) => link::run(it, args.store.wait, args.timeouts, ctx),
         Command::Add(it) => add::run(it, args.store.wait, args.timeouts, ctx),
         Command::Rename(it) => rename::run(it, args.store.wait, ctx),
         Command::Revoke(it) => revoke::run(it, args.store.wait, args.timeouts, ctx),

@@ -10,7 +10,7 @@ use crate::messages::{Hub, members, texts};
 use crate::people::Person;
 
 /// The hub as `recover` takes it.
-fn address(person: &Person<'_>) -> String {
+pub(crate) fn address(person: &Person<'_>) -> String {
     let status = person.run(&["--json", "status"]).ok().json();
     let text = |name: &str| status[name].as_str().unwrap().to_owned();
     format!("{}@{}", text("hub_peer_id"), text("hub"))
@@ -34,7 +34,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Alice and Bob, who have written to each other.
-fn friends<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2] {
+pub(crate) fn friends<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2] {
     let [alice, bob] = members(scratch, hub);
     alice.run(&["say", "bob", "hello"]).ok();
     bob.run(&["say", "alice", "hi"]).ok();

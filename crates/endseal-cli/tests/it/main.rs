@@ -21,6 +21,7 @@ mod interrupted;
 mod json_fields;
 mod killed;
 mod killed_at_the_end;
+mod linked;
 mod listener;
 mod memory;
 mod messages;

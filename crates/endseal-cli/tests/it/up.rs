@@ -28,7 +28,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn of(mut command: Command) -> Self {
+    pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = mpsc::channel();
@@ -49,7 +49,7 @@ impl Running {
     }
 
     #[track_caller]
-    fn line(&mut self) -> String {
+    pub(crate) fn line(&mut self) -> String {
         match self.lines.recv_timeout(TIMEOUT) {
             Ok(line) => line,
             Err(error) => panic!("{error}, {:?}", self.child.try_wait()),
@@ -63,9 +63,19 @@ impl Running {
     }
 
     /// Sends a signal, and waits for the end. Returns the exit code.
-    pub(crate) fn end(mut self, signal: &str) -> Option<i32> {
+    pub(crate) fn end(self, signal: &str) -> Option<i32> {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        self.ended()
+    }
+
+    /// Returns true if the process has not ended.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Waits for the end. Returns the exit code.
+    pub(crate) fn ended(mut self) -> Option<i32> {
         let end = Instant::now() + TIMEOUT;
         while self.child.try_wait().unwrap().is_none() {
             assert!(Instant::now() < end, "it does not end");

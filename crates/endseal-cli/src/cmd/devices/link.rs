@@ -26,11 +26,13 @@ use crate::network::{self, Destination, Interrupt, Timeouts};
 use crate::passphrase;
 use crate::peer_address::HubAddress;
 use crate::printable::plural;
-use crate::sessions::{open, work_and_close};
+use crate::sessions::work_and_close;
 use crate::{device_name, json};
 
 /// Time between two visits while no device has answered.
 const PAUSE: Duration = Duration::from_secs(2);
+/// Hint for a link that did not end.
+const AGAIN: &str = "run the same command again: the link text stays the same";
 
 /// Make this a further device of yours, with contacts, groups and history
 ///
@@ -56,7 +58,12 @@ pub(crate) struct Args {
     limit: Duration,
 }
 
-pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+pub(super) fn run(
+    args: &Args,
+    wait: Duration,
+    timeouts: Timeouts,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
     let home = Home::create(&ctx.home_path()?)?;
     let identity = home.identity_path();
     if identity.symlink_metadata().is_ok() {
@@ -68,7 +75,7 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
         Ok(file) => (passphrase::unlock_device(ctx, &home)?, file),
         Err(_) => make_device(args.protect_device, ctx)?,
     };
-    let request = home.prepare_link(&device, &device_file, &home.lock()?)?;
+    let request = home.prepare_link(&device, &device_file, wait, &home.lock()?)?;
     let Some(text) = request.to_text() else {
         return Err(Failure::new(Kind::Configuration, "the device has no post-quantum key"));
     };
@@ -102,7 +109,9 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
         return Err(Failure::new(Kind::Refused, "the archive has no keys"));
     };
     file.rewind().map_err(|source| link_file.failed(source))?;
-    let mut engine = home.certified_sessions(&device, &certificate)?;
+    let root_file = seal(&root, chosen.as_ref())?;
+    let opened = home.certified_sessions(&device, &certificate, wait);
+    let mut engine = opened.map_err(|error| Failure::from(error).hint(AGAIN))?;
     let lock = home.lock()?;
     Archive::open_link(&device, &request.secret, file)?.restore(&home, &mut engine, &lock)?;
     work_and_close(engine, ctx, |engine, ctx| {
@@ -112,13 +121,11 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
             device_name::name_this(engine, args.name.as_ref())?;
         }
         // Until it does so itself, the hub does not count it as registered.
-        register_here(engine, &key, &to, None, ctx)
+        register_here(engine, &key, &to, None, ctx)?;
+        // Last: where the identity is, everything is.
+        home.store_identity(&root_file, Existing::Keep, &lock)?;
+        Ok(finish_link(engine)?)
     })?;
-    // Last: where the identity is, everything is.
-    let root_file = seal(&root, chosen.as_ref())?;
-    home.store_identity(&root_file, Existing::Keep, &lock)?;
-    let engine = open(&home, &device, Duration::ZERO)?;
-    work_and_close(engine, ctx, |engine, _| Ok(finish_link(engine)?))?;
     let number = certificate.keys().device.number();
     let (texts, contacts) = (content.texts, content.contacts as u64);
     ctx.note(&format!(
@@ -163,8 +170,9 @@ async fn receive(
             _ => {}
         }
         if Instant::now() >= end {
-            return Err(Failure::new(Kind::Environment, "no other device has linked this one")
-                .hint("run the same command again: the link text stays the same"));
+            return Err(
+                Failure::new(Kind::Environment, "no other device has linked this one").hint(AGAIN)
+            );
         }
         tokio::select! {
             () = sleep(PAUSE) => {}
