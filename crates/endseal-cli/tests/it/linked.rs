@@ -41,4 +41,7 @@ fn a_device_is_linked_while_another_command_has_its_store() {
     assert_eq!(link.ended(), Some(0));
     phone.run(&["sync"]).ok();
     assert!(phone.run(&["history", "bob"]).ok().text().contains("> hello"));
+    // It does not announce itself to its person.
+    let ran = phone.run(&["inbox"]).ok();
+    assert!(!ran.err.contains("you have a new device"), "{}", ran.err);
 }

@@ -67,6 +67,11 @@ impl DeviceChange {
         let device = DeviceId::new(self.device)?;
         Some(Address { identity: self.person, device })
     }
+
+    /// Returns true if the change says that this device is new, which its person knows.
+    fn announces(&self, device: &Address) -> bool {
+        self.is_new && self.address().as_ref() == Some(device)
+    }
 }
 
 /// Notes the devices in which two records of a person differ.
@@ -145,13 +150,15 @@ fn of_all(transaction: &Transaction<'_, '_>) -> Result<Vec<DeviceChange>, Engine
     Ok(found)
 }
 
-/// Changes of devices that a person has not seen, the oldest first.
+/// Changes of devices that a person has not seen, the oldest first. The one by which this device
+/// became one of the person is left out.
 ///
 /// # Errors
 /// [`EngineError`].
 pub fn unseen_changes(engine: &mut Engine) -> Result<Vec<DeviceChange>, EngineError> {
+    let own = engine.address();
     let mut changes = device_changes(engine, None)?;
-    changes.retain(|change| !change.is_seen);
+    changes.retain(|change| !change.is_seen && !change.announces(&own));
     Ok(changes)
 }
 
@@ -187,8 +194,9 @@ pub(super) fn after(engine: &mut Engine, after: u64) -> Result<Vec<DeviceChange>
     if last_number(engine)? == after {
         return Ok(Vec::new());
     }
+    let own = engine.address();
     let mut changes = device_changes(engine, None)?;
-    changes.retain(|change| change.number > after);
+    changes.retain(|change| change.number > after && !change.announces(&own));
     Ok(changes)
 }
 
