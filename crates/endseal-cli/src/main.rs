@@ -11,6 +11,7 @@ mod config;
 #[cfg(test)]
 mod conventions;
 mod ctx;
+mod departures;
 mod device_changes;
 mod device_name;
 mod dispatch;

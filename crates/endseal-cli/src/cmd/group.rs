@@ -15,16 +15,14 @@ use crate::cmd::contacts::forms;
 use crate::cmd::seal::few;
 use crate::cmd::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
+use crate::departures::{Departures, OwnPart};
 use crate::failure::Failure;
 use crate::json::{self, Value};
 use crate::output::{AtTerminal, Input, Output};
 use crate::printable::plural;
 use crate::{passphrase, recipients, typed};
 
-mod departures;
 mod leave;
-
-use departures::Departures;
 
 /// Keep groups: lists of members, signed by their owner, epoch by epoch
 ///
@@ -443,8 +441,10 @@ fn show(group: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     let owner = known(roster.owner());
     let refused = not_in_force(group, home)?;
+    let part = own.map(|own| OwnPart::of(&own, group, &roster, &departures, home));
+    let part = part.map_or("", OwnPart::clause);
     let mut text =
-        format!("group  {group}\nepoch  {}{refused}\nowner  {owner}\n\n", roster.epoch());
+        format!("group  {group}\nepoch  {}{part}{refused}\nowner  {owner}\n\n", roster.epoch());
     let members = roster.members();
     let width = members.iter().map(|m| m.name().as_str().len()).max().unwrap_or_default();
     for member in members {
@@ -474,11 +474,11 @@ fn list(home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (mut text, mut entries) = (String::new(), Vec::new());
     for group in groups.list()? {
         let roster = groups.current(&group)?;
-        let has_left = own.is_some_and(|own| departures.has(&roster, &own));
-        let left = if has_left { ", you have left" } else { "" };
+        let part = own.map(|own| OwnPart::of(&own, &group, &roster, &departures, home));
+        let part = part.map_or("", OwnPart::clause);
         let refused = not_in_force(&group, home)?;
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{group}  {}{left}{refused}", state(&roster));
+        let _ = writeln!(text, "{group}  {}{part}{refused}", state(&roster));
         entries.push(summary(&group, &roster));
     }
     Ok(Outcome::new(text, json::object([("groups", Value::Array(entries))])))

@@ -52,6 +52,7 @@ mod signer_running;
 mod signer_secrets;
 mod stalled;
 mod stores;
+mod team_changes;
 mod typed;
 mod up;
 mod verified;

@@ -7,9 +7,9 @@ use endseal_node::Home;
 use endseal_node::api::{CallError, Forgotten, Reply, Request};
 use endseal_node::messages::Conversation;
 
-use super::departures::Departures;
 use crate::cmd::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
+use crate::departures::Departures;
 use crate::failure::{Failure, Kind};
 use crate::json;
 use crate::node_access::with_node;

@@ -1,0 +1,54 @@
+//! Changes of teams, as their members are told of them.
+
+use endseal_testing::Scratch;
+
+use crate::messages::Hub;
+use crate::people::Person;
+
+/// Makes people who know each other and have joined the hub.
+fn people<'a, const N: usize>(
+    names: [&'static str; N],
+    scratch: &'a Scratch,
+    hub: &Hub<'_>,
+) -> [Person<'a>; N] {
+    let people = names.map(|name| Person::new(name, scratch));
+    for person in &people {
+        for other in people.iter().filter(|other| other.name != person.name) {
+            person.knows(other);
+        }
+        person.run(&["join", &hub.invite(person.name)]).ok();
+    }
+    people
+}
+
+/// Lets all people visit the hub often enough for changes and receipts to arrive.
+fn settle(people: &[&Person<'_>]) {
+    for person in [people, people, people].concat() {
+        person.run(&["sync"]).ok();
+    }
+}
+
+#[test]
+fn a_removed_member_reads_that_in_the_list_of_groups() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch, &hub);
+    alice.run(&["group", "create", "team", "bob", "carol", "--own-name", "alice"]).ok();
+    settle(&[&alice, &bob, &carol]);
+    alice.run(&["group", "remove", "team", "bob"]).ok();
+    settle(&[&alice, &bob, &carol]);
+    let listed = bob.run(&["group", "list"]).ok();
+    assert_eq!(listed.text(), "team  epoch 2, 2 members, you were removed\n");
+    assert!(
+        bob.run(&["group", "show", "team"]).ok().text().contains("epoch  2, you were removed\n")
+    );
+    let listed = carol.run(&["group", "list"]).ok();
+    assert_eq!(listed.text(), "team  epoch 2, 2 members\n");
+    // A roster that was imported by a person who never was a member.
+    let dave = Person::new("dave", &scratch);
+    dave.knows(&alice);
+    alice.run(&["group", "export", "team", "-o", "roster"]).ok();
+    dave.run(&["group", "import", "roster"]).ok();
+    let listed = dave.run(&["group", "list"]).ok();
+    assert_eq!(listed.text(), "team  epoch 2, 2 members, you are no member\n");
+}
