@@ -16,6 +16,7 @@ use crate::node_access::with_node;
 const WAIT: Duration = Duration::from_secs(30);
 
 /// Members who have left groups whose rosters still have them.
+#[derive(Default)]
 pub(crate) struct Departures(Vec<Departure>);
 
 impl Departures {
@@ -86,6 +87,16 @@ impl OwnPart {
             Self::HasLeft => ", you have left",
             Self::WasRemoved => ", you were removed",
             Self::NoMember => ", you are no member",
+        }
+    }
+
+    /// Describes it in a sentence, with the group behind it. `None` for a member.
+    pub(crate) const fn sentence(self) -> Option<&'static str> {
+        match self {
+            Self::Member => None,
+            Self::HasLeft => Some("you have left"),
+            Self::WasRemoved => Some("you were removed from"),
+            Self::NoMember => Some("you are no member of"),
         }
     }
 }

@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::PublicIdentity;
 use endseal_envelope::Recipients;
+use endseal_keyring::roster::Member;
 use endseal_keyring::{Contacts, IdentityText, Name, ParseIdentityError};
 use endseal_node::{Home, HomeError};
 
 use crate::ctx::Ctx;
-use crate::failure::Failure;
+use crate::departures::{Departures, OwnPart};
+use crate::failure::{Failure, Kind};
+use crate::printable::printable;
 use crate::typed::shown;
 use file::Entry;
 
@@ -48,6 +51,7 @@ pub(crate) fn resolve(
 ) -> Result<Resolved, Failure> {
     let files: Result<Vec<_>, _> = args.file.iter().map(|path| file::read(path, ctx)).collect();
     let files = files?;
+    let members = members(&args.group, own.is_some(), ctx)?;
     let ctx = &*ctx;
     let mut book = Book { ctx, contacts: None };
     let mut named: Vec<(String, PublicIdentity)> = Vec::new();
@@ -59,12 +63,9 @@ pub(crate) fn resolve(
             named.push((shown(&entry.text), book.in_file(path, entry)?));
         }
     }
-    for group in &args.group {
-        let roster = ctx.home()?.groups().current(group)?;
-        for member in roster.members() {
-            let identity = book.longest(member.identity())?;
-            named.push((member.name().to_string(), identity));
-        }
+    for member in members {
+        let identity = book.longest(member.identity())?;
+        named.push((member.name().to_string(), identity));
     }
     named.extend(own.map(|own| ("yourself".to_owned(), own.clone())));
     let recipients = Recipients::from_identities(named.iter().map(|(_, identity)| identity))?;
@@ -85,6 +86,45 @@ pub(crate) fn resolve(
         format!("{name}, {}", IdentityText::from(PublicIdentity::short(*identity.ed25519())))
     });
     Ok(Resolved { recipients, duplicates, without_pq, named: named.collect() })
+}
+
+/// Returns the members of groups, without those who are known to have left. Notes who that is, and
+/// if this person cannot open what is sealed to a group.
+fn members(groups: &[Name], to_self: bool, ctx: &mut Ctx) -> Result<Vec<Member>, Failure> {
+    if groups.is_empty() {
+        return Ok(Vec::new());
+    }
+    let home = ctx.home()?;
+    let rosters: Result<Vec<_>, _> = groups.iter().map(|it| home.groups().current(it)).collect();
+    let rosters = rosters?;
+    let departures = match Departures::load(&home, ctx) {
+        Err(failure) if failure.kind != Kind::Interrupted => {
+            let why = failure.line();
+            ctx.note(&printable(&format!("warning: it is not known who has left: {why}")));
+            Departures::default()
+        }
+        loaded => loaded?,
+    };
+    let own = ctx.identity(&home).ok().map(|file| *file.public().ed25519());
+    let mut members = Vec::new();
+    for (group, roster) in groups.iter().zip(rosters) {
+        let part = own.map(|own| OwnPart::of(&own, group, &roster, &departures, &home));
+        if let Some(sentence) = part.and_then(OwnPart::sentence) {
+            let hint = if to_self { "" } else { ": without --to-self you cannot open the file" };
+            ctx.note(&format!("note: {sentence} {group}{hint}"));
+        }
+        for member in roster.members() {
+            let (key, name) = (member.identity().ed25519(), member.name());
+            if !departures.has(&roster, key) {
+                members.push(member.clone());
+            } else if own.as_ref() != Some(key) {
+                ctx.note(&format!(
+                    "note: {name} has left {group}: the file is not sealed to {name}"
+                ));
+            }
+        }
+    }
+    Ok(members)
 }
 
 /// Finds one person by the name of a contact or by the identity.

@@ -19,9 +19,10 @@ use crate::recipients::{self, RecipientArgs};
 
 /// Seal a file, or standard input, to people and groups
 ///
-/// Only the recipients can open it. You cannot, unless you add --to-self. The file is signed with
-/// your identity, which only the recipients see. The length of the content is visible, and so is
-/// the number of recipients without --hide-count.
+/// Only the recipients can open it. You can if you add --to-self, or are a member of a group of -g.
+/// Members who have left a group are no recipients. The file is signed with your identity, which
+/// only the recipients see. The length of the content is visible, and so is the number of
+/// recipients without --hide-count.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -51,4 +51,44 @@ fn a_removed_member_reads_that_in_the_list_of_groups() {
     dave.run(&["group", "import", "roster"]).ok();
     let listed = dave.run(&["group", "list"]).ok();
     assert_eq!(listed.text(), "team  epoch 2, 2 members, you are no member\n");
+
+    // Neither of them can open what they seal to the members.
+    scratch.write("plain", b"for the team");
+    let ran = bob.run(&["seal", "-g", "team", "-o", "by-bob", "plain"]).ok();
+    assert!(
+        ran.err.contains("note: you were removed from team: without --to-self you cannot open"),
+        "{}",
+        ran.err
+    );
+    let ran = dave.run(&["seal", "-g", "team", "-o", "by-dave", "plain"]).ok();
+    assert!(ran.err.contains("note: you are no member of team"), "{}", ran.err);
+    let ran = carol.run(&["seal", "-g", "team", "-o", "by-carol", "plain"]).ok();
+    assert!(!ran.err.contains("note: "), "{}", ran.err);
+    carol.run(&["open", "by-carol"]).ok();
+}
+
+#[test]
+fn a_file_for_a_team_is_not_sealed_to_those_who_have_left() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch, &hub);
+    alice.run(&["group", "create", "team", "bob", "carol", "--own-name", "alice"]).ok();
+    settle(&[&alice, &bob, &carol]);
+    scratch.write("plain", b"for the team");
+    carol.run(&["group", "leave", "team"]).ok();
+    let ran = carol.run(&["seal", "-g", "team", "-o", "by-carol", "plain"]).ok();
+    assert!(ran.err.contains("note: you have left team"), "{}", ran.err);
+    carol.run(&["open", "by-carol"]).fails(1, "not sealed to this identity");
+    settle(&[&carol, &bob]);
+    // Neither a hub nor the owner is needed.
+    hub.stop();
+    let ran = bob.run(&["seal", "-g", "team", "-o", "by-bob", "plain"]).ok();
+    let note = "note: carol has left team: the file is not sealed to carol\n";
+    assert!(ran.err.contains(note), "{}", ran.err);
+    carol.run(&["open", "by-bob"]).fails(1, "not sealed to this identity");
+    alice.run(&["open", "by-bob"]).ok();
+    bob.run(&["open", "by-bob"]).ok();
+    // A person who is named is a recipient.
+    bob.run(&["seal", "-g", "team", "-r", "carol", "-o", "to-carol", "plain"]).ok();
+    carol.run(&["open", "to-carol"]).ok();
 }
