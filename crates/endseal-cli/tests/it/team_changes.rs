@@ -92,3 +92,27 @@ fn a_file_for_a_team_is_not_sealed_to_those_who_have_left() {
     bob.run(&["seal", "-g", "team", "-r", "carol", "-o", "to-carol", "plain"]).ok();
     carol.run(&["open", "to-carol"]).ok();
 }
+
+#[test]
+fn a_member_who_left_gets_no_alarm_of_what_others_still_say() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch, &hub);
+    alice.run(&["group", "create", "team", "bob", "carol", "--own-name", "alice"]).ok();
+    settle(&[&alice, &bob, &carol]);
+    carol.run(&["group", "leave", "team"]).ok();
+    carol.run(&["sync"]).ok();
+    carol.run(&["group", "delete", "team"]).ok();
+    // They have not visited since she left.
+    for person in [&alice, &bob] {
+        person.run(&["say", "--now", "team", "still to all"]).ok();
+    }
+    for _ in 0..3 {
+        let ran = carol.run(&["sync"]).ok();
+        assert_eq!(ran.err, "0 received, 0 sent\n");
+        for person in [&alice, &bob] {
+            person.run(&["say", "--now", "team", "without her"]).ok();
+        }
+    }
+    assert_eq!(carol.run(&["inbox"]).ok().text(), "");
+}
