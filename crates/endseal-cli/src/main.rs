@@ -43,6 +43,7 @@ mod reachable;
 mod recipients;
 mod sessions;
 mod style;
+mod team_changes;
 mod terminal;
 mod time;
 mod tree;

@@ -20,6 +20,29 @@ pub(crate) mod identity {
     }
 }
 
+pub(crate) mod optional_identity {
+    //! Text form of an identity; `null` if there is none.
+
+    use endseal_crypto::ed25519::PublicKey;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Identity(#[serde(with = "super::identity")] PublicKey);
+
+    pub(crate) fn serialize<S: Serializer>(
+        it: &Option<PublicKey>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        it.map(Identity).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<PublicKey>, D::Error> {
+        Ok(Option::<Identity>::deserialize(from)?.map(|it| it.0))
+    }
+}
+
 pub(crate) mod peer {
     //! Text form of a peer id.
 

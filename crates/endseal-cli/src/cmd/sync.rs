@@ -24,6 +24,7 @@ use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
 use crate::printable::{plural, printable};
 use crate::sessions::{open, unlock, work_and_close};
+use crate::team_changes;
 use crate::time::{local, rfc3339};
 use crate::typed::redacted;
 use crate::waiting_requests;
@@ -74,7 +75,6 @@ fn sync_and_tell(
     ctx: &mut Ctx,
 ) -> Result<(SyncReport, Status), Failure> {
     let home = ctx.home()?;
-    let names = Names::load(&home)?;
     let (report, waiting) = match Client::find(&home)? {
         Some(client) => {
             let replies =
@@ -87,7 +87,8 @@ fn sync_and_tell(
         None => visit(args, attempts, ctx)?,
     };
     let own = *home.person()?.identity().ed25519();
-    tell(&report, &own, &names, ctx);
+    // With the names that the visit brought.
+    tell(&report, &own, &Names::load(&home)?, ctx);
     Ok((report, waiting))
 }
 
@@ -238,6 +239,11 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
         // A person may be skipped several times: as a receiver and as a member of groups.
         if told.insert(note.clone()) {
             ctx.note(&note);
+    for change in &report.team_changes {
+        if let Some(line) = team_changes::line(change, own, names) {
+            ctx.note(&format!("note: {line}"));
+        }
+    }
         }
     }
     if report.mailbox_full {

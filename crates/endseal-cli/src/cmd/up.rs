@@ -103,10 +103,10 @@ fn note(event: ServiceEvent) {
         ServiceEvent::Unasked { requests, no_room, blocked } => {
             tracing::info!(target: "node", requests, no_room, blocked, "see endseal inbox --requests");
         }
-        ServiceEvent::Membership { teams, left, departures, replaced } => {
+        ServiceEvent::Membership { teams, left, departures, replaced, changes } => {
             tracing::info!(
-                target: "node", teams, left, departures, replaced,
-                "members of groups have changed: endseal group list"
+                target: "node", teams, left, departures, replaced, changes,
+                "groups have changed: endseal group list"
             );
         }
         ServiceEvent::HubMove(hub_move) => {

@@ -21,11 +21,60 @@ fn people<'a, const N: usize>(
     people
 }
 
+/// Visits the hub. Returns the notes about teams.
+fn notes(person: &Person<'_>) -> Vec<String> {
+    let ran = person.run(&["sync"]).ok();
+    let lines = ran.err.lines().filter(|it| it.starts_with("note: "));
+    lines.map(|it| it.trim_start_matches("note: ").to_owned()).collect()
+}
+
 /// Lets all people visit the hub often enough for changes and receipts to arrive.
 fn settle(people: &[&Person<'_>]) {
     for person in [people, people, people].concat() {
         person.run(&["sync"]).ok();
     }
+}
+
+#[test]
+fn members_read_what_others_changed_in_a_team() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob, carol, dave] = people(["alice", "bob", "carol", "dave"], &scratch, &hub);
+    alice.run(&["group", "create", "sales-crew", "bob", "carol", "--own-name", "alice"]).ok();
+    assert!(notes(&alice).is_empty());
+    let joined = "you are a member of the group sales-crew, which alice owns";
+    assert_eq!(notes(&bob), [joined]);
+    assert_eq!(notes(&carol), [joined]);
+
+    let change = |by: &Person<'_>, args: &[&str]| {
+        by.run(&[&["group"], args].concat()).ok();
+        assert_eq!(notes(by), Vec::<String>::new(), "{args:?}");
+    };
+    change(&alice, &["rename", "sales-crew", "field-crew"]);
+    let renamed = "alice renamed the group sales-crew to field-crew";
+    assert_eq!(notes(&bob), [renamed]);
+    assert_eq!(notes(&bob), Vec::<String>::new());
+    change(&alice, &["admin", "add", "field-crew", "bob"]);
+    assert_eq!(notes(&bob), ["alice made you an admin of the group field-crew"]);
+    // Each change has its line, even if they arrive together.
+    let appointed = "alice made bob an admin of the group field-crew";
+    assert_eq!(notes(&carol), [renamed, appointed]);
+    change(&bob, &["add", "field-crew", "dave"]);
+    for person in [&alice, &carol] {
+        assert_eq!(notes(person), ["bob added dave to the group field-crew"]);
+    }
+    assert_eq!(notes(&dave), ["you are a member of the group field-crew, which alice owns"]);
+    change(&alice, &["owner", "field-crew", "carol"]);
+    // The admins whom she appointed are admins no more.
+    let handed_on = "alice handed the group field-crew over to";
+    let plain = "a plain member of the group field-crew";
+    let expected = [format!("{handed_on} you"), format!("alice made bob {plain}")];
+    assert_eq!(notes(&carol), expected);
+    let expected = [format!("{handed_on} carol"), format!("alice made you {plain}")];
+    assert_eq!(notes(&bob), expected);
+    change(&carol, &["remove", "field-crew", "dave"]);
+    assert!(notes(&alice).contains(&"carol removed dave from the group field-crew".to_owned()));
+    assert!(notes(&dave).contains(&"carol removed you from the group field-crew".to_owned()));
 }
 
 #[test]

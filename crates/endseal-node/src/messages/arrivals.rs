@@ -34,6 +34,7 @@ use super::records::{self, ACCEPTED, NOTED, Transaction};
 use super::replacement;
 use super::request::{Held, Requests, release_known};
 use super::runs::Runs;
+use super::team_change::TeamChange;
 use super::text::Text;
 use super::text_id::{OfSeries, TextId};
 use super::unconfirmed::{Arrived, Due};
@@ -68,6 +69,8 @@ pub(super) struct Noted {
     pub(super) departures: Vec<Departure>,
     /// Teams whose changes were made here and did not come into force.
     pub(super) replaced: Vec<GroupId>,
+    /// Changes of teams that others made.
+    pub(super) team_changes: Vec<TeamChange>,
 }
 
 /// Numbers of texts by their writers.
@@ -266,6 +269,7 @@ pub(super) fn note(
     }
     let mut result = scan.finish(transaction)?;
     result.replaced = files.take_replaced();
+    result.team_changes = files.take_changes();
     if after > noted {
         transaction.put_record(NOTED, &[], &after.to_le_bytes())?;
     }

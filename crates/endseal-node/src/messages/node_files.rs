@@ -9,6 +9,7 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::roster::GroupId;
 use endseal_keyring::{Contacts, Name, PersonRecord, Roster};
 
+use super::team_change::{self, TeamChange};
 use crate::groups::{GroupError, ImportError};
 use crate::home::Home;
 use crate::person::PersonError;
@@ -24,6 +25,8 @@ pub struct NodeFiles<'a> {
     rosters: RefCell<BTreeMap<Name, Rc<Roster>>>,
     /// Teams whose changes did not come into force.
     replaced: RefCell<Vec<GroupId>>,
+    /// Changes of teams that came into force.
+    changes: RefCell<Vec<TeamChange>>,
 }
 
 /// Result of keeping a roster that came in a conversation.
@@ -44,7 +47,8 @@ impl<'a> NodeFiles<'a> {
     #[must_use]
     pub const fn new(home: &'a Home) -> Self {
         let rosters = RefCell::new(BTreeMap::new());
-        Self { home, rosters, replaced: RefCell::new(Vec::new()) }
+        let replaced = RefCell::new(Vec::new());
+        Self { home, rosters, replaced, changes: RefCell::new(Vec::new()) }
     }
 
     /// Returns the state directory.
@@ -133,6 +137,12 @@ impl<'a> NodeFiles<'a> {
         self.replaced.take()
     }
 
+    /// Returns the changes of teams that came into force since the last call, and that this device
+    /// did not make.
+    pub(super) fn take_changes(&self) -> Vec<TeamChange> {
+        self.changes.take()
+    }
+
     /// Keeps a roster that came in a conversation, if the team is known or its owner is a contact
     /// or `own`, which is this identity. A team whose name is in use gets another one. `in_force`
     /// is the latest epoch that is known to have been in force.
@@ -182,7 +192,11 @@ impl<'a> NodeFiles<'a> {
             }
             return match groups.import(roster.as_bytes(), name, is_trusted, &lock) {
                 Ok(_) if replaces => self.replaced(roster),
-                Ok(_) => RosterResult::Kept,
+                Ok(imported) => {
+                    let before = imported.previous.as_ref();
+                    self.changes.borrow_mut().extend(team_change::between(before, roster, own));
+                    RosterResult::Kept
+                }
                 Err(ImportError::Chain(_)) if not_in_force => {
                     match groups.replace(roster, in_force, &lock) {
                         Ok(()) => self.replaced(roster),

@@ -12,6 +12,7 @@ use super::departure::Departure;
 use super::device_change::DeviceChange;
 use super::hidden_team::TeamRequest;
 use super::hub_move::HubMove;
+use super::team_change::TeamChange;
 use crate::wire_text;
 
 /// Results of a sync, even of one that failed.
@@ -67,6 +68,9 @@ pub struct SyncReport {
     /// Members who have left teams, and whom the rosters still have.
     #[serde(default)]
     pub departures: Vec<Departure>,
+    /// Changes of teams that came into force, and that this device did not make.
+    #[serde(default)]
+    pub team_changes: Vec<TeamChange>,
     /// Texts of unknown senders, which wait until the user accepts them.
     pub requests: Vec<PersonTexts>,
     /// Texts of unknown senders that were dropped, because there was no room.
@@ -99,6 +103,7 @@ impl SyncReport {
         add_new(&mut self.left, other.left);
         add_new(&mut self.replaced, other.replaced);
         add_new(&mut self.departures, other.departures);
+        self.team_changes.extend(other.team_changes);
         PersonTexts::add_all(&mut self.requests, other.requests);
         PersonTexts::add_all(&mut self.no_room, other.no_room);
         PersonTexts::add_all(&mut self.blocked, other.blocked);
@@ -116,7 +121,9 @@ impl SyncReport {
             left,
             departures,
             replaced,
+            team_changes,
         } = noted;
+        self.team_changes.extend(team_changes);
         add_new(&mut self.teams, teams);
         add_new(&mut self.departures, departures);
         let reported = |conversation| ReportedConversation { conversation };

@@ -67,6 +67,7 @@ pub async fn sync(
         let ended = exchange(sender, may_send, report).await;
         report.add_replaced(files.take_replaced());
         forget_rejoined(engine, files, report)?;
+        report.team_changes.extend(files.take_changes());
         // Some were dropped since, as those of a team that this person has left.
         let parked = engine.with(|it| it.parked())?.iter().map(|it| it.messages).sum();
         report.parked = report.parked.min(parked);

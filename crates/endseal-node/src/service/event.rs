@@ -31,8 +31,8 @@ pub enum ServiceEvent {
         /// Number of texts of blocked persons that were dropped.
         blocked: u64,
     },
-    /// Texts of teams wait, because their owners are no contacts, or this device is no member of
-    /// conversations any more.
+    /// Texts of teams wait, because their owners are no contacts, this device is no member of
+    /// conversations any more, or others changed teams.
     Membership {
         /// Number of teams whose texts wait; `sync` names them.
         teams: u64,
@@ -42,6 +42,8 @@ pub enum ServiceEvent {
         departures: u64,
         /// Number of teams that others changed at the same time as this person.
         replaced: u64,
+        /// Number of changes of teams that others made; `sync` names them.
+        changes: u64,
     },
     /// The hub's address changes, or the hub told an address that was refused.
     HubMove(HubMove),

@@ -87,8 +87,9 @@ impl<'n> HubState<'n> {
         }
         let (teams, left) = (report.teams.len() as u64, report.left.len() as u64);
         let (departures, replaced) = (report.departures.len() as u64, report.replaced.len() as u64);
-        if teams + left + departures + replaced > 0 {
-            (self.notify)(ServiceEvent::Membership { teams, left, departures, replaced });
+        let changes = report.team_changes.len() as u64;
+        if teams + left + departures + replaced + changes > 0 {
+            (self.notify)(ServiceEvent::Membership { teams, left, departures, replaced, changes });
         }
         for hub_move in &report.hub_moves {
             (self.notify)(ServiceEvent::HubMove(hub_move.clone()));
