@@ -1,5 +1,6 @@
 //! `endseal sync`: receives and sends messages once.
 
+use core::cell::Cell;
 use core::fmt::Write as _;
 use std::collections::HashSet;
 
@@ -23,7 +24,7 @@ use crate::json::{self, Value};
 use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
 use crate::printable::{plural, printable};
-use crate::sessions::{open, unlock, work_and_close};
+use crate::sessions::{open, unlock};
 use crate::team_changes;
 use crate::time::{local, rfc3339};
 use crate::typed::redacted;
@@ -37,7 +38,7 @@ pub(super) const RENEW: &str = "close other copies of this directory, then: ends
 /// Receive what waits at the hub, and send what waits here
 ///
 /// Each text is received once, also if a process or the hub dies in between. A failed connection is
-/// tried again for about two minutes.
+/// tried again for about two minutes; other commands work meanwhile.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Try to connect only once
@@ -92,56 +93,75 @@ fn sync_and_tell(
     Ok((report, waiting))
 }
 
-/// Runs a sync directly with the store.
+/// Runs a sync directly with the store. Other commands can use it between two attempts to connect.
 fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Status), Failure> {
     let (home, device) = unlock(ctx)?;
     let person = home.person()?;
     let key = TransportKey::new(&device);
-    let engine = open(&home, &device, args.store.wait)?;
     let files = NodeFiles::new(&home);
-    let as_json = ctx.global.json;
-    work_and_close(engine, ctx, |engine, ctx| {
-        let known = membership(engine)?.ok_or(SyncError::NotJoined)?;
-        let hosts = hosts(known.addresses.split(' '))?;
-        let mut report = SyncReport::default();
-        let done = network::run(as_json, async |mut interrupt| {
-            let (peer, timeouts) = (known.hub, args.timeouts);
-            let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
-            let mut backoff = Backoff::default();
-            backoff.attempts = Some(attempts);
-            let is_transient = |failure: &Failure| failure.kind == Kind::Environment;
-            let mut failures = Failures::default();
-            let mut is_told = attempts == 1;
-            let attempt = async || {
-                report.skipped.clear();
-                let visit = interrupt.with_address(&key, &to, async |connection, at| {
-                    let hub = HubClient::new(connection, timeouts.idle).at(at);
-                    Ok(sync(&hub, engine, &person, &files, &mut report).await?)
-                });
-                let done = visit.await;
-                if let Err(failure) = &done
-                    && is_transient(failure)
-                    && !is_told
-                {
+    let (as_json, wait) = (ctx.global.json, args.store.wait);
+    let mut engine = open(&home, &device, wait)?;
+    engine.expire(ctx.now)?;
+    let known = membership(&mut engine)?.ok_or(SyncError::NotJoined)?;
+    let hosts = hosts(known.addresses.split(' '))?;
+    let mut opened = Some(engine);
+    let mut report = SyncReport::default();
+    let done = network::run(as_json, async |mut interrupt| {
+        let (peer, timeouts) = (known.hub, args.timeouts);
+        let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
+        let mut backoff = Backoff::default();
+        backoff.attempts = Some(attempts);
+        let has_store = Cell::new(true);
+        let is_transient = |failure: &Failure| failure.kind == Kind::Environment && has_store.get();
+        let mut failures = Failures::default();
+        let mut is_told = attempts == 1;
+        let attempt = async || {
+            report.skipped.clear();
+            let visit = interrupt.with_address(&key, &to, async |connection, at| {
+                let engine = match &mut opened {
+                    Some(engine) => engine,
+                    closed => {
+                        let engine = open(&home, &device, wait);
+                        has_store.set(engine.is_ok());
+                        closed.insert(engine?)
+                    }
+                };
+                let hub = HubClient::new(connection, timeouts.idle).at(at);
+                Ok(sync(&hub, engine, &person, &files, &mut report).await?)
+            });
+            let done = visit.await;
+            if let Err(failure) = &done
+                && is_transient(failure)
+            {
+                if let Some(engine) = opened.take() {
+                    engine.into_store().close()?;
+                }
+                if !is_told {
                     is_told = true;
                     let why = printable(&redacted(&failure.line()));
                     ctx.note(&format!("note: {why}; trying again"));
                 }
-                done
-            };
-            backoff.retry(&mut OsRandom, &mut failures, is_transient, attempt).await
-        });
-        if done.is_err() {
-            hub_moves::tell(&report.hub_moves, ctx);
-        }
-        // Messages that were received remain, even if a later step failed.
-        done.map_err(|failure| match report.received {
-            0 => failure,
-            1 => failure.hint_first("1 message is in the inbox"),
-            received => failure.hint_first(format!("{received} messages are in the inbox")),
-        })?;
-        Ok((report, status(engine)?))
-    })
+            }
+            done
+        };
+        backoff.retry(&mut OsRandom, &mut failures, is_transient, attempt).await
+    });
+    if done.is_err() {
+        hub_moves::tell(&report.hub_moves, ctx);
+    }
+    // Messages that were received remain, even if a later step failed.
+    done.map_err(|failure| match report.received {
+        0 => failure,
+        1 => failure.hint_first("1 message is in the inbox"),
+        received => failure.hint_first(format!("{received} messages are in the inbox")),
+    })?;
+    let mut engine = match opened {
+        Some(engine) => engine,
+        None => open(&home, &device, wait)?,
+    };
+    let waiting = status(&mut engine)?;
+    engine.into_store().close()?;
+    Ok((report, waiting))
 }
 
 /// Tells what did not go as people expect.
@@ -201,6 +221,11 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
             "note: {person} has left the group {team}: the owner's next change removes the name"
         ));
     }
+    for change in &report.team_changes {
+        if let Some(line) = team_changes::line(change, own, names) {
+            ctx.note(&format!("note: {line}"));
+        }
+    }
     tell_unasked(report, names, ctx);
     let mut told = HashSet::new();
     for skipped in &report.skipped {
@@ -239,11 +264,6 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
         // A person may be skipped several times: as a receiver and as a member of groups.
         if told.insert(note.clone()) {
             ctx.note(&note);
-    for change in &report.team_changes {
-        if let Some(line) = team_changes::line(change, own, names) {
-            ctx.note(&format!("note: {line}"));
-        }
-    }
         }
     }
     if report.mailbox_full {

@@ -391,3 +391,28 @@ fn a_hub_that_was_restored_is_found_out() {
     // The one that the hub forgot was sent again.
     assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice> one", "alice> two", "alice> three"]);
 }
+
+#[test]
+fn a_sync_without_a_hub_lets_other_commands_work() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    let address = hub.stop();
+    alice.run(&["say", "bob", "before"]).ok();
+    let mut sync = alice.command(&["sync", "--timeout", "1s"]);
+    let mut sync = sync.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut told = std::io::BufReader::new(sync.stderr.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut told, &mut line).unwrap();
+    assert!(line.ends_with("trying again\n"), "{line}");
+    alice.run(&["status", "--wait", "0s"]).ok();
+    alice.run(&["say", "bob", "meanwhile", "--wait", "0s"]).ok();
+    alice.run(&["inbox", "--wait", "0s"]).ok();
+    let _hub = Hub::at(&scratch, &address);
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut told, &mut rest).unwrap();
+    assert!(sync.wait().unwrap().success(), "{rest}");
+    assert_eq!(rest, "0 received, 2 sent\n");
+    bob.run(&["sync"]).ok();
+    assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice> before", "alice> meanwhile"]);
+}
