@@ -1,13 +1,16 @@
 //! Devices of a person: `recover`, `devices list`, `devices revoke`, `devices renew`.
 
+use core::time::Duration;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::Instant;
 
 use endseal_testing::Scratch;
 
 use crate::messages::{Hub, members, texts};
 use crate::people::Person;
+use crate::up::Running;
 
 /// The hub as `recover` takes it.
 pub(crate) fn address(person: &Person<'_>) -> String {
@@ -250,4 +253,18 @@ fn a_directory_from_a_backup_says_what_arrived_and_that_it_sends_nothing() {
     assert_eq!((ran.code, texts(&ran)), (1, vec!["bob> first", "bob> second"]), "{}", ran.err);
     assert!(ran.err.contains("endseal devices renew"), "{}", ran.err);
     assert_eq!(alice.run(&["inbox"]).ok().text(), "");
+}
+
+#[test]
+fn keys_are_not_renewed_while_up_runs() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, _] = friends(&scratch, &hub);
+    let up = Running::up(&alice);
+    let start = Instant::now();
+    let ran = alice.run(&["devices", "renew"]).fails(3, "endseal up uses the store");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(ran.err.contains("hint: stop it first"), "{}", ran.err);
+    assert_eq!(up.end("-TERM"), Some(0));
+    alice.run(&["devices", "renew"]).ok();
 }

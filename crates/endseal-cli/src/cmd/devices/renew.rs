@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use endseal_codec::hub::Code;
 use endseal_node::NewDeviceKeys;
+use endseal_node::api::Client;
 use endseal_node::messages::{
     HubClient, HubError, NodeFiles, SyncError, SyncReport, device_name, hub_limits, membership,
     register, sync,
@@ -20,7 +21,7 @@ use crate::failure::Failure;
 use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
 use crate::peer_address::HubAddress;
-use crate::sessions::{not_opened, open, work_and_close};
+use crate::sessions::{not_opened, open, up_uses_store, work_and_close};
 use crate::{json, passphrase};
 
 /// Give this device new keys, after its state directory was restored from a copy
@@ -42,6 +43,10 @@ pub(super) fn run(
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
+    // Before the user types a passphrase.
+    if Client::find(&home)?.is_some() {
+        return Err(up_uses_store());
+    }
     let before = passphrase::unlock_device(ctx, &home)?;
     let (device, device_file) = match home.next_device()? {
         Some(file) => (passphrase::unlock_next_device(&file, ctx)?, file),
