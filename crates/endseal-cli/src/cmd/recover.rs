@@ -122,6 +122,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         })
     })?;
     args.others.tell(before, &hub.addresses(), ctx);
+    ctx.note(
+        "note: contacts and history are not here: ask each contact for the identity, then endseal \
+         contacts add; a group comes back when one of its members visits the hub and its owner is \
+         a contact",
+    );
     Ok(made)
 }
 
