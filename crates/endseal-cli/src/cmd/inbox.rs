@@ -66,7 +66,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if !args.now {
         return show(args, ctx);
     }
-    let synced = sync::now(args.store, args.timeouts, ctx);
+    let is_listed = !args.problems && !args.requests;
+    let devices = if is_listed { sync::Devices::LeftOut } else { sync::Devices::Told };
+    let synced = sync::now(args.store, args.timeouts, devices, ctx);
     let shown = show(args, ctx);
     match (synced, shown) {
         (Ok(_), shown) => shown,

@@ -95,7 +95,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     done.map_err(is_kept)?;
     if args.now {
-        let left = sync::now(args.store, args.timeouts, ctx).map_err(is_kept)?;
+        let left =
+            sync::now(args.store, args.timeouts, sync::Devices::Told, ctx).map_err(is_kept)?;
         if left == 0 {
             text = format!("{} for {name} sent", plural(count, "text"));
         }

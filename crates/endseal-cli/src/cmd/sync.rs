@@ -52,7 +52,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let attempts = if args.once { 1 } else { ATTEMPTS };
-    let (report, waiting) = sync_and_tell(args, attempts, ctx)?;
+    let (report, waiting) = sync_and_tell(args, attempts, Devices::Told, ctx)?;
     let mut text = format!("{} received, {} sent", report.received, report.sent);
     match waiting.unsent + waiting.frames {
         0 => {}
@@ -64,19 +64,33 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 }
 
 /// Syncs once, as part of another command. Returns the number of texts that still wait here.
-pub(super) fn now(store: StoreArgs, timeouts: Timeouts, ctx: &mut Ctx) -> Result<u64, Failure> {
+pub(super) fn now(
+    store: StoreArgs,
+    timeouts: Timeouts,
+    devices: Devices,
+    ctx: &mut Ctx,
+) -> Result<u64, Failure> {
     let args = Args { once: true, store, timeouts };
-    let (_, waiting) = sync_and_tell(&args, 1, ctx)?;
+    let (_, waiting) = sync_and_tell(&args, 1, devices, ctx)?;
     Ok(waiting.unsent + waiting.frames)
+}
+
+/// Changes of devices in what is told of a sync.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Devices {
+    Told,
+    /// The command prints them itself.
+    LeftOut,
 }
 
 fn sync_and_tell(
     args: &Args,
     attempts: u32,
+    devices: Devices,
     ctx: &mut Ctx,
 ) -> Result<(SyncReport, Status), Failure> {
     let home = ctx.home()?;
-    let (report, waiting) = match Client::find(&home)? {
+    let (mut report, waiting) = match Client::find(&home)? {
         Some(client) => {
             let replies =
                 (client.call(&Request::Sync { attempts })?, client.call(&Request::Status {})?);
@@ -88,6 +102,9 @@ fn sync_and_tell(
         None => visit(args, attempts, ctx)?,
     };
     let own = *home.person()?.identity().ed25519();
+    if devices == Devices::LeftOut {
+        report.device_changes.clear();
+    }
     // With the names that the visit brought.
     tell(&report, &own, &Names::load(&home)?, ctx);
     Ok((report, waiting))

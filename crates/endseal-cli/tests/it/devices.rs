@@ -272,3 +272,23 @@ fn keys_are_not_renewed_while_up_runs() {
     assert_eq!(up.end("-TERM"), Some(0));
     alice.run(&["devices", "renew"]).ok();
 }
+
+#[test]
+fn a_change_of_devices_is_printed_once() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = friends(&scratch, &hub);
+    bob.run(&["devices", "renew"]).ok();
+    bob.run(&["say", "--now", "alice", "with new keys"]).ok();
+    alice.run(&["say", "bob", "sent while the change is found"]).ok();
+    let ran = alice.run(&["inbox", "--now"]).ok();
+    assert_eq!(ran.err.matches("bob has a new device ").count(), 1, "{}", ran.err);
+    assert_eq!(ran.err.matches("bob has revoked device ").count(), 1, "{}", ran.err);
+    assert_eq!(texts(&ran), ["bob> with new keys"]);
+    let ran = alice.run(&["inbox"]).ok();
+    assert_eq!(ran.err, "");
+    // The device does not announce itself to its person.
+    let ran = bob.run(&["inbox"]).ok();
+    assert!(!ran.err.contains("you have a new device"), "{}", ran.err);
+    assert!(ran.err.contains("you have revoked device"), "{}", ran.err);
+}
