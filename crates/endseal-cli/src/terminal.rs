@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 
 use endseal_crypto::secret::Zeroizing;
+use rustix::io::Errno;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
@@ -20,7 +21,13 @@ pub(crate) struct Terminal(File);
 
 impl Terminal {
     pub(crate) fn open() -> io::Result<Self> {
-        OpenOptions::new().read(true).write(true).open("/dev/tty").map(Self)
+        let opened = OpenOptions::new().read(true).write(true).open("/dev/tty");
+        opened.map(Self).map_err(|error| match Errno::from_io_error(&error) {
+            Some(Errno::NXIO | Errno::NOENT) => {
+                io::Error::new(io::ErrorKind::NotFound, "there is no terminal to ask on")
+            }
+            _ => error,
+        })
     }
 
     /// Asks for a line without showing the typed characters.

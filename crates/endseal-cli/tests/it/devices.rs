@@ -4,12 +4,13 @@ use core::time::Duration;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use endseal_testing::Scratch;
 
 use crate::messages::{Hub, members, texts};
-use crate::people::Person;
+use crate::people::{PROGRAM, Person, run};
 use crate::up::Running;
 
 /// The hub as `recover` takes it.
@@ -291,4 +292,26 @@ fn a_change_of_devices_is_printed_once() {
     let ran = bob.run(&["inbox"]).ok();
     assert!(!ran.err.contains("you have a new device"), "{}", ran.err);
     assert!(ran.err.contains("you have revoked device"), "{}", ran.err);
+}
+
+#[test]
+fn questions_without_a_terminal_name_the_option() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, _] = friends(&scratch, &hub);
+    let phone = Person { name: "phone", scratch: &scratch };
+    let address = address(&alice);
+    let mut link = Running::of(phone.command(&["devices", "link", "--no-passphrase", &address]));
+    let text = scratch.write("link", link.line());
+    let asks = [
+        (vec!["devices", "add", text.to_str().unwrap()], "--yes"),
+        (vec!["history", "bob", "--delete"], "--force"),
+    ];
+    for (args, option) in asks {
+        let mut command = Command::new("setsid");
+        command.arg("--wait").arg(PROGRAM).arg("--home").arg(scratch.path("alice")).args(args);
+        let ran = run(&mut command).fails(2, "there is no terminal to ask on");
+        assert!(ran.err.contains(option), "{}", ran.err);
+        assert!(!ran.err.contains("os error"), "{}", ran.err);
+    }
 }
