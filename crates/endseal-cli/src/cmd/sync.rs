@@ -97,7 +97,7 @@ fn sync_and_tell(
             let (Reply::Report(report), Reply::Status(now)) = replies else {
                 return Err(CallError::Unexpected.into());
             };
-            (report, now.status)
+            (*report, now.status)
         }
         None => visit(args, attempts, ctx)?,
     };

@@ -36,7 +36,7 @@ pub enum Reply {
     /// Result of `departures`.
     Departures(Page<Departure>),
     /// Result of `sync`.
-    Report(SyncReport),
+    Report(Box<SyncReport>),
     /// Result of `unread`, `history` and `requests`.
     Texts(Page<TextRow>),
     /// Result of `problems`, the oldest first.

@@ -58,7 +58,7 @@ impl Syncs {
     pub(super) fn succeeded(&self, report: &SyncReport) {
         for Waiting { reply, .. } in self.present.take() {
             // The caller may be gone.
-            let _ = reply.send(Ok(Reply::Report(report.clone())));
+            let _ = reply.send(Ok(Reply::Report(Box::new(report.clone()))));
         }
     }
 

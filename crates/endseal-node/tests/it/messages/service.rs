@@ -41,7 +41,7 @@ impl Caller {
 
     pub(super) fn sync(&self, attempts: u32) -> Result<SyncReport, CallError> {
         match self.0.call(&Request::Sync { attempts })? {
-            Reply::Report(report) => Ok(report),
+            Reply::Report(report) => Ok(*report),
             _ => Err(CallError::Unexpected),
         }
     }

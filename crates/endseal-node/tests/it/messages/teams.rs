@@ -12,7 +12,9 @@ use endseal_keyring::person::PersonChanges;
 use endseal_keyring::roster::{GroupId, Member, RosterChanges};
 use endseal_keyring::{Name, Roster};
 use endseal_node::Home;
-use endseal_node::messages::{self, Conversation, SkippedReason, history, problems, status};
+use endseal_node::messages::{
+    self, Conversation, SkippedReason, SyncReport, TeamChangeKind, history, problems, status,
+};
 
 use super::intruders::{GROUP_LEN, GROUPS, groups_of, name_of, now};
 use super::world::{Person, World};
@@ -480,4 +482,43 @@ fn set_times(person: &mut Person, conversation: &Conversation, renewed: u64, cha
         it.put_record(GROUPS, &name, &value)
     });
     set.unwrap();
+}
+
+#[tokio::test]
+async fn a_visit_tells_what_others_changed() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let id = *group(&mut [&mut alice, &mut bob], &[]).id();
+    for _ in 0..2 {
+        alice.sync(&world).await;
+        bob.sync(&world).await;
+    }
+    let mut changes = RosterChanges::new();
+    change_as(&alice, changes.appoint(name("m1")));
+    assert_eq!(alice.sync(&world).await.team_changes, [], "she made it");
+    let report = bob.sync(&world).await;
+    let [appointed] = &report.team_changes[..] else { panic!("{report:?}") };
+    assert_eq!(appointed.team, Conversation::Group(id));
+    assert_eq!(appointed.by, Some(*alice.root.public().ed25519()));
+    let person = *bob.root.public().ed25519();
+    let kind = TeamChangeKind::Appointed { person, name: "m1".to_owned() };
+    assert_eq!(appointed.kind, kind);
+    assert_eq!(bob.sync(&world).await.team_changes, []);
+
+    // Of two changes that come at once it is not known who signed the first one.
+    let mut changes = RosterChanges::new();
+    change_as(&alice, changes.dismiss(name("m1")));
+    let mut changes = RosterChanges::new();
+    change_as(&alice, changes.rename(name("crew")));
+    alice.sync(&world).await;
+    let report = bob.sync(&world).await;
+    let renamed = TeamChangeKind::Renamed { from: "team".to_owned(), to: "crew".to_owned() };
+    let dismissed = TeamChangeKind::Dismissed { person, name: "m1".to_owned() };
+    let found: Vec<_> = report.team_changes.iter().map(|it| (it.by, it.kind.clone())).collect();
+    assert_eq!(found, [(None, renamed), (None, dismissed)]);
+    // As a program reads it.
+    let line = serde_json::to_string(&report).unwrap();
+    assert!(line.contains(r#""by":null,"kind":"renamed","from":"team","to":"crew""#), "{line}");
+    let read: SyncReport = serde_json::from_str(&line).unwrap();
+    assert_eq!(read.team_changes, report.team_changes);
 }
