@@ -20,7 +20,7 @@ pub(crate) fn address(person: &Person<'_>) -> String {
     format!("{}@{}", text("hub_peer_id"), text("hub"))
 }
 
-fn words(person: &Person<'_>) -> Vec<u8> {
+pub(crate) fn words(person: &Person<'_>) -> Vec<u8> {
     person.run(&["id", "paper", "--force"]).ok().out
 }
 

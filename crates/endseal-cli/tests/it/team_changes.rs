@@ -1,7 +1,10 @@
 //! Changes of teams, as their members are told of them.
 
+use std::fs;
+
 use endseal_testing::Scratch;
 
+use crate::devices::{address, words};
 use crate::messages::Hub;
 use crate::people::Person;
 
@@ -164,4 +167,26 @@ fn a_member_who_left_gets_no_alarm_of_what_others_still_say() {
         }
     }
     assert_eq!(carol.run(&["inbox"]).ok().text(), "");
+}
+
+#[test]
+fn a_team_comes_back_to_a_person_who_recovered() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch, &hub);
+    alice.run(&["group", "create", "team", "bob", "carol", "--own-name", "alice"]).ok();
+    settle(&[&alice, &bob, &carol]);
+    let (hub_address, words) = (address(&bob), words(&bob));
+    fs::remove_dir_all(scratch.path("bob")).unwrap();
+    let recover = ["recover", "--no-passphrase", "--revoke-others", &hub_address];
+    let ran = bob.feed(&recover, &words).ok();
+    assert!(ran.err.contains("a group comes back when one of its members visits"), "{}", ran.err);
+    assert_eq!(bob.run(&["group", "list"]).ok().text(), "");
+    carol.run(&["say", "--now", "team", "where is bob?"]).ok();
+    carol.run(&["sync"]).ok();
+    bob.run(&["sync"]).ok();
+    bob.knows(&alice);
+    let joined = "you are a member of the group team, which alice owns".to_owned();
+    assert!(notes(&bob).contains(&joined));
+    assert_eq!(bob.run(&["group", "list"]).ok().text(), "team  epoch 1, 3 members\n");
 }
