@@ -143,6 +143,13 @@ fn a_file_for_a_team_is_not_sealed_to_those_who_have_left() {
     // A person who is named is a recipient.
     bob.run(&["seal", "-g", "team", "-r", "carol", "-o", "to-carol", "plain"]).ok();
     carol.run(&["open", "to-carol"]).ok();
+    // Without the store it is not known who has left, and a file can be sealed nevertheless.
+    for entry in fs::read_dir(scratch.path("bob/store")).unwrap() {
+        fs::write(entry.unwrap().path(), b"damaged").unwrap();
+    }
+    let ran = bob.run(&["seal", "-g", "team", "-o", "to-all", "plain"]).ok();
+    assert!(ran.err.contains("warning: it is not known who has left: "), "{}", ran.err);
+    carol.run(&["open", "to-all"]).ok();
 }
 
 #[test]
