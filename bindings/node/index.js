@@ -57,6 +57,13 @@ function bytesOf(value, name) {
   throw new EndsealError('argument', `${name} is a Uint8Array or a string`);
 }
 
+/** An option of a type, or undefined. */
+function optionOf(options, name, type) {
+  const value = options[name];
+  if (value === undefined || typeof value === type) return value;
+  throw new EndsealError('argument', `${name} is a ${type}`);
+}
+
 function contextOf(options) {
   if (options?.context === undefined) throw new EndsealError('argument', 'a context is needed');
   return bytesOf(options.context, 'the context');
@@ -133,12 +140,14 @@ export class Identity {
   }
 
   static async unlock(file, passphrase = '') {
-    const opened = () => native.Identity.unlock(bytesOf(file, 'the file'), passphrase);
+    const words = optionOf({ passphrase }, 'passphrase', 'string');
+    const opened = () => native.Identity.unlock(bytesOf(file, 'the file'), words);
     return made(Identity, await attemptLater(opened));
   }
 
-  lock(passphrase) {
-    return attemptLater(() => partOf(this, Identity).lock(passphrase));
+  async lock(passphrase) {
+    const words = optionOf({ passphrase }, 'passphrase', 'string') ?? '';
+    return attemptLater(() => partOf(this, Identity).lock(words));
   }
 
   get public() {
@@ -174,10 +183,15 @@ export class Recipients {
 
 function sealing(options) {
   const context = contextOf(options);
-  const { from, to, time, suite = 'hybrid', hideCount = false } = options;
+  const { from, to, time } = options;
+  const suite = optionOf(options, 'suite', 'string') ?? 'hybrid';
+  const hideCount = optionOf(options, 'hideCount', 'boolean') ?? false;
   const sender = partOf(from, Identity);
   const recipients = partOf(to instanceof Recipients ? to : new Recipients(to), Recipients);
-  const milliseconds = time === undefined ? 0 : time.getTime();
+  const milliseconds = time === undefined ? 0 : Number(time instanceof Date ? time : NaN);
+  if (time !== undefined && !(milliseconds > 0)) {
+    throw new EndsealError('argument', 'the time is a Date after 1970');
+  }
   return attempt(
     () => new native.Sealing(sender, recipients, context, milliseconds, suite, hideCount),
   );
@@ -185,7 +199,12 @@ function sealing(options) {
 
 function opening(options) {
   const context = contextOf(options);
-  const { as, from, maxAgeMs, requirePostQuantum = false } = options;
+  const { as, from } = options;
+  const maxAgeMs = optionOf(options, 'maxAgeMs', 'number');
+  if (maxAgeMs !== undefined && !(maxAgeMs >= 0)) {
+    throw new EndsealError('argument', 'maxAgeMs is not negative');
+  }
+  const requirePostQuantum = optionOf(options, 'requirePostQuantum', 'boolean') ?? false;
   const senders = from === undefined ? undefined : publicParts(from, 'from');
   const identity = partOf(as, Identity);
   return attempt(
@@ -198,8 +217,10 @@ function openedOf({ content, ...known }) {
 }
 
 function factsOf({ sender, messageId, time, suite }) {
-  const stated = time === undefined || time === null ? undefined : new Date(time);
-  return { sender: PublicIdentity.parse(sender), messageId, time: stated, suite };
+  // A sender may claim any time: some have no Date.
+  const stated = new Date(time ?? NaN);
+  const known = Number.isNaN(stated.getTime()) ? undefined : stated;
+  return { sender: PublicIdentity.parse(sender), messageId, time: known, suite };
 }
 
 export async function seal(content, options) {

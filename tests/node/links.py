@@ -36,43 +36,6 @@ def texts(person):
     return person.ok("inbox", "--keep").out + person.ok("history", "bob").out
 
 
-@life()
-def what_a_lost_laptop_had_said(life, _):
-    """Some of it waited for a person who joins later, some was at the hub in a first conversation."""
-    alice, bob = life.friends()
-    carol = life.outsider("carol")
-    life.say("alice", "bob", "to a friend")
-    life.sync("alice")
-    dave = life.people["dave"] = Person(life.binary, life.folder, "dave", NoKiller())
-    dave.ok("init", "--no-passphrase")
-    for one, name, other in ((alice, "dave", dave), (alice, "carol", carol), (dave, "alice", alice)):
-        life.knows(one, name, other)
-    life.knows(carol, "alice", alice)
-    alice.ok("say", "dave", "to one who has not joined")
-    link = Link(life, "phone", life.address())
-    assert alice.run("devices", "add", "--yes", "-", stdin=link.text).code == 0
-    assert link.ended()[0] == 0
-    phone = link.person
-    life.say("alice", "carol", "first words")
-    alice.ok("sync")
-    phone.ok("sync")
-    shown = phone.ok("history", "dave").out
-    assert "me (sent by another device)> to one" in shown, shown
-    rows = json.loads(phone.ok("--json", "devices", "list").out)["devices"]
-    laptop = [str(row["device"]) for row in rows if not row["is_this"]]
-    phone.ok("devices", "revoke", *laptop)
-    life.people["alice"] = phone
-    life.said.append(("alice", "dave", "to one who has not joined"))
-    # Carol comes before the phone does.
-    life.sync("carol")
-    dave.ok("join", life.invite("dave"))
-    for _ in range(3):
-        life.visits()
-    for name in ("bob", "carol", "dave"):
-        shown = phone.ok("history", name).out
-        assert "not delivered" not in shown and "another device" not in shown, shown
-
-
 @life(0, 3_000)
 def a_second_device_with_history(life, count):
     alice, bob = life.friends()

@@ -1,5 +1,7 @@
 //! Identities and recipients.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use endseal_facade as facade;
 use napi::bindgen_prelude::{AsyncTask, Uint8Array};
 use napi::{Env, Result, Task};
@@ -9,12 +11,20 @@ use crate::error::exception;
 
 /// A person's secret keys, unless they were wiped.
 #[napi]
-pub struct Identity(pub(crate) Option<facade::Identity>);
+pub struct Identity(Mutex<Option<facade::Identity>>);
 
 impl Identity {
+    pub(crate) fn of(keys: facade::Identity) -> Self {
+        Self(Mutex::new(Some(keys)))
+    }
+
     pub(crate) fn keys(&self) -> Result<facade::Identity> {
         let closed = || exception(facade::Error::argument("the identity was disposed of"));
-        self.0.clone().ok_or_else(closed)
+        self.held().clone().ok_or_else(closed)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<facade::Identity>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -22,7 +32,7 @@ impl Identity {
 impl Identity {
     #[napi(factory)]
     pub fn generate() -> Result<Self> {
-        facade::Identity::generate().map(|keys| Self(Some(keys))).map_err(exception)
+        facade::Identity::generate().map(Self::of).map_err(exception)
     }
 
     #[napi(ts_return_type = "Promise<Identity>")]
@@ -41,8 +51,8 @@ impl Identity {
     }
 
     #[napi]
-    pub fn dispose(&mut self) {
-        self.0 = None;
+    pub fn dispose(&self) {
+        *self.held() = None;
     }
 }
 
@@ -60,7 +70,7 @@ impl Task for Unlock {
     }
 
     fn resolve(&mut self, _: Env, keys: Self::Output) -> Result<Identity> {
-        Ok(Identity(Some(keys)))
+        Ok(Identity::of(keys))
     }
 }
 

@@ -13,5 +13,5 @@ pub fn identity_from_seeds(ed25519: Uint8Array, mlkem768: Uint8Array) -> Result<
     let wrong = |_| exception(facade::Error::argument("a seed of another length"));
     let ed25519 = ed25519.as_ref().try_into().map_err(wrong)?;
     let mlkem768 = mlkem768.as_ref().try_into().map_err(wrong)?;
-    Ok(Identity(Some(facade::Identity::from_seeds(ed25519, mlkem768))))
+    Ok(Identity::of(facade::Identity::from_seeds(ed25519, mlkem768)))
 }

@@ -82,6 +82,13 @@ test('errors have codes', async () => {
   await fails(() => seal('x', { from: {}, to, context }), 'argument');
   await fails(() => seal(5, { from: alice, to, context }), 'argument');
   await fails(() => seal('x', { from: alice, to: [bob.public.short], context }), 'argument');
+  for (const wrong of [{ maxAgeMs: '1' }, { maxAgeMs: null }, { maxAgeMs: NaN }, { maxAgeMs: -1 }, { requirePostQuantum: null }]) {
+    await fails(() => open(envelope, { as: bob, context, ...wrong }), 'argument');
+  }
+  for (const wrong of [{ time: 5 }, { time: null }, { time: new Date(NaN) }, { time: new Date(0) }, { suite: null }]) {
+    await fails(() => seal('x', { from: alice, to, context, ...wrong }), 'argument');
+  }
+  await fails(() => alice.lock(5), 'argument');
   assert.throws(() => inspect(new Uint8Array(3)), { code: 'header' });
   assert.throws(() => sealStream({ from: alice, to }), { code: 'argument' });
 });
@@ -121,7 +128,9 @@ test('identities are kept in files, and secrets behind handles', async () => {
   assert.throws(() => new Identity(), TypeError);
   const text = String(identity.public);
   assert.equal(JSON.stringify({ it: PublicIdentity.parse(text) }), JSON.stringify({ it: text }));
+  const locking = identity.lock('while it is disposed of');
   identity.dispose();
+  assert.match(await locking, /^endseal identity/);
   assert.throws(() => identity.public, { code: 'argument' });
   await fails(() => seal('', { from: identity, to, context }), 'argument');
 });

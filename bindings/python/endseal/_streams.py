@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
+from ._errors import EndsealError
 from ._native import Identity, OpenStream, PublicIdentity, Recipients, SealStream
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class OpenReader(io.RawIOBase):
         self._stream: OpenStream | None = stream
         self._opened = stream
         self._pending = memoryview(b"")
+        self._error: EndsealError | None = None
 
     def readable(self) -> bool:
         return not self.closed
@@ -122,13 +124,20 @@ class OpenReader(io.RawIOBase):
 
     def _fill(self) -> None:
         """Reads until there is content, or the end."""
+        if self._error is not None:
+            raise self._error
         while not self._pending and self._stream is not None:
             piece = _read(self._source)
-            if piece:
-                self._pending = memoryview(self._stream.feed(piece))
-            else:
-                self._pending = memoryview(self._stream.finish())
-                self._stream = None
+            try:
+                if piece:
+                    self._pending = memoryview(self._stream.feed(piece))
+                else:
+                    self._pending = memoryview(self._stream.finish())
+                    self._stream = None
+            except EndsealError as error:
+                # Every later call fails, too: none looks like an end.
+                self._error = error
+                raise
 
 
 def open_stream(

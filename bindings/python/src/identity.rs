@@ -1,6 +1,7 @@
 //! Identities and recipients.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endseal_facade as facade;
 use pyo3::exceptions::PyTypeError;
@@ -10,14 +11,22 @@ use pyo3::types::{PyBytes, PyType};
 use crate::bytes::Bytes;
 use crate::error::{exception, unlocked};
 
-/// A person's secret keys.
-#[pyclass(module = "endseal", weakref)]
-pub(crate) struct Identity(Option<facade::Identity>);
+/// A person's secret keys, unless they were wiped. A call holds them until it ends.
+#[pyclass(module = "endseal", weakref, frozen)]
+pub(crate) struct Identity(Mutex<Option<facade::Identity>>);
 
 impl Identity {
+    fn new(keys: facade::Identity) -> Self {
+        Self(Mutex::new(Some(keys)))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<facade::Identity>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the keys, unless they were wiped.
     pub(crate) fn keys(&self, py: Python<'_>) -> PyResult<facade::Identity> {
-        self.0
+        self.held()
             .clone()
             .ok_or_else(|| exception(py, &facade::Error::argument("the identity was closed")))
     }
@@ -27,7 +36,7 @@ impl Identity {
 impl Identity {
     #[staticmethod]
     fn generate(py: Python<'_>) -> PyResult<Self> {
-        Ok(Self(Some(unlocked(py, facade::Identity::generate)?)))
+        Ok(Self::new(unlocked(py, facade::Identity::generate)?))
     }
 
     #[staticmethod]
@@ -37,7 +46,7 @@ impl Identity {
             Ok(text) => text.into_bytes(),
             Err(_) => file.extract::<Bytes>()?.as_slice().to_vec(),
         };
-        Ok(Self(Some(unlocked(py, || facade::Identity::unlock(&file, passphrase))?)))
+        Ok(Self::new(unlocked(py, || facade::Identity::unlock(&file, passphrase))?))
     }
 
     fn lock(&self, py: Python<'_>, passphrase: &str) -> PyResult<String> {
@@ -50,8 +59,8 @@ impl Identity {
         Ok(PublicIdentity(self.keys(py)?.public()))
     }
 
-    fn close(&mut self) {
-        self.0 = None;
+    fn close(&self) {
+        *self.held() = None;
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -59,7 +68,7 @@ impl Identity {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&mut self, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+    fn __exit__(&self, _exception: &Bound<'_, pyo3::types::PyTuple>) {
         self.close();
     }
 
@@ -76,7 +85,7 @@ impl Identity {
     }
 
     fn __repr__(&self) -> String {
-        match &self.0 {
+        match &*self.held() {
             Some(keys) => format!("<endseal.Identity {}>", keys.public().short()),
             None => "<endseal.Identity, closed>".to_owned(),
         }
@@ -86,7 +95,7 @@ impl Identity {
     #[staticmethod]
     fn _from_seeds(ed25519: [u8; 32], mlkem768: Bytes) -> PyResult<Self> {
         let mlkem768 = mlkem768.as_slice().try_into()?;
-        Ok(Self(Some(facade::Identity::from_seeds(&ed25519, mlkem768))))
+        Ok(Self::new(facade::Identity::from_seeds(&ed25519, mlkem768)))
     }
 }
 

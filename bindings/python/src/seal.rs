@@ -53,6 +53,9 @@ fn milliseconds(time: &Bound<'_, PyAny>) -> PyResult<u64> {
         reason = "years 1970 to 9999"
     )]
     let milliseconds = (seconds * 1_000.0).round().max(0.0) as u64;
+    if milliseconds == 0 {
+        return Err(exception(py, &facade::Error::argument("the time is after 1970")));
+    }
     Ok(milliseconds)
 }
 

@@ -61,8 +61,9 @@ def test_a_stream_that_was_cut_raises_at_its_end(alice: Identity, bob: Identity)
         assert raised.value.code in ("authentication", "header"), raised.value.code
         assert content.startswith(read) and len(read) < len(content)
         # Later reads do not look like an end.
-        with pytest.raises(endseal.EndsealError):
+        with pytest.raises(endseal.EndsealError) as again:
             stream.read(1)
+        assert again.value.code == raised.value.code
 
 
 def test_errors_have_classes_and_codes(alice: Identity, bob: Identity) -> None:
@@ -195,6 +196,18 @@ def test_secrets_stay_behind_the_handle(bob: Identity) -> None:
         print(identity.public)
     assert "closed" in repr(identity)
     endseal.open(envelope, identity=bob, context=CONTEXT)
+
+
+def test_keys_are_wiped_while_a_call_runs() -> None:
+    identity = Identity.generate()
+    locked: list[str] = []
+    thread = threading.Thread(target=lambda: locked.append(identity.lock("a long passphrase")))
+    thread.start()
+    while thread.is_alive() and not locked:
+        identity.close()
+    thread.join()
+    with pytest.raises(endseal.ArgumentError):
+        identity.lock("a long passphrase")
 
 
 def test_public_identities_are_values(bob: Identity) -> None:

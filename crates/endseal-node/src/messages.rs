@@ -21,7 +21,6 @@
 
 mod accept;
 mod address_bytes;
-mod adopted;
 mod approach;
 mod archive_part;
 mod archived;

@@ -288,6 +288,9 @@ impl Sender<'_, '_> {
             }
             if let Conversation::Group(team) = conversation {
                 let in_force = in_force::of(transaction, team)?;
+                departure::settle_back(transaction, team, |person| {
+                    self.files.is_left_out(team, person, in_force)
+                })?;
                 let departed = departure::departed(transaction, team)?;
                 let has_left = |person: &PublicKey| departed.contains(person);
                 is_busy |= !self.files.refuse_hand_over(team, &own, in_force, has_left);

@@ -14,7 +14,8 @@ use super::history::HistoryRow;
 use super::inbox::Unread;
 use super::records::{
     ACCEPTED, ARRIVED, BLOCKED, CONFIRMED, COUNTER, DEVICE_CHANGE, DEVICE_NAME, GROUP, HIDDEN_TEAM,
-    HISTORY, MUTED, NOTED, PERSON, PROBLEM, REQUEST, SAID, SERIES, Transaction, UNSENT, VERIFIED,
+    HISTORY, MEMBERS, MUTED, NEW_MEMBER, NOTED, PERSON, PROBLEM, REQUEST, SAID, SERIES,
+    Transaction, UNSENT, VERIFIED,
 };
 use super::resend::resend_missing;
 use super::text_id::TextId;
@@ -24,7 +25,7 @@ use super::waiting::Waiting;
 const PAGE: usize = 64;
 /// Kinds of records that belong to the person. Those of the device (sessions, frames, numbers at
 /// the hub, receipts that are due) stay with it.
-const KINDS: [u16; 17] = [
+const KINDS: [u16; 19] = [
     COUNTER,
     PERSON,
     HISTORY,
@@ -41,6 +42,8 @@ const KINDS: [u16; 17] = [
     MUTED,
     ACCEPTED,
     REQUEST,
+    MEMBERS,
+    NEW_MEMBER,
     VERIFIED,
 ];
 

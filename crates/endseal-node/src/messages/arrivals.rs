@@ -433,6 +433,14 @@ impl<'s> Scan<'s> {
             let mut result = RosterResult::Kept;
             if let Some(roster) = evidence.roster() {
                 departure::settle(transaction, roster)?;
+                // One change may leave a person out and take the person back.
+                if let ConversationId::Group(id) = &received.conversation
+                    && let Some(state) = transaction.group(id)?.and_then(|it| it.conversation)
+                {
+                    departure::settle_back(transaction, roster.id(), |person| {
+                        state.record_of(person).is_some()
+                    })?;
+                }
                 let in_force = in_force::of(transaction, roster.id())?;
                 result = self.files.keep_roster(roster, self.own, in_force);
                 if result == RosterResult::Kept {

@@ -184,6 +184,20 @@ pub(super) fn settle(
     Ok(())
 }
 
+/// Forgets that members have left a team for whom `is_back` is true: a later roster brought them
+/// back.
+pub(super) fn settle_back(
+    transaction: &Transaction<'_, '_>,
+    team: &GroupId,
+    is_back: impl Fn(&PublicKey) -> bool,
+) -> Result<(), EngineError> {
+    for person in departed(transaction, team)?.iter().filter(|it| is_back(it)) {
+        let name = [team.as_bytes(), &person.as_bytes()[..]].concat();
+        transaction.remove_record(DEPARTED, &name)?;
+    }
+    Ok(())
+}
+
 /// Takes a group of a team that this person has left: a later roster invites the person again, and
 /// with the same one the device leaves the group, too.
 pub(super) fn note_welcome(

@@ -8,7 +8,6 @@ use endseal_keyring::device::{Address, Certificate};
 use endseal_session::{Engine, EngineError};
 
 use super::address_bytes::{address, address_bytes};
-use super::adopted::adopt;
 use super::device_change;
 use super::error::SyncError;
 use super::hub::HubClient;
@@ -83,12 +82,11 @@ pub(super) fn note_own(
     person: &PersonRecord,
 ) -> Result<(), EngineError> {
     let identity = person.identity().ed25519();
-    let (known, own) = (engine.with(|engine| known(engine, identity))?, engine.address());
+    let known = engine.with(|engine| known(engine, identity))?;
     if known.as_ref().is_none_or(|known| person.supersedes(known).is_ok()) {
         engine.transaction(|transaction: &mut Transaction<'_, '_>| {
             if let Some(known) = &known {
                 device_change::note(transaction, known, person)?;
-                adopt(transaction, &own, known, person)?;
             }
             transaction.put_record(PERSON, identity.as_bytes(), person.as_bytes())
         })?;
@@ -126,18 +124,15 @@ fn take_in(
     let known = engine.transaction(|transaction| transaction.record(PERSON, name))?;
     if known.as_deref().map(Vec::as_slice) != Some(record.as_bytes()) {
         let known = known.and_then(|known| PersonRecord::parse(&known).ok());
-        let own = engine.address();
+        let own = engine.address().identity;
         // Of two records of one epoch that this person signed, the one at the hub counts.
         let is_own_fork =
-            |known: &PersonRecord| *identity == own.identity && known.epoch() == record.epoch();
+            |known: &PersonRecord| *identity == own && known.epoch() == record.epoch();
         if known.as_ref().is_some_and(|it| record.supersedes(it).is_err() && !is_own_fork(it)) {
             return Ok(Found::Refused);
         }
         engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-            if let Some(known) = known.as_ref().filter(|_| *identity == own.identity) {
-                adopt(transaction, &own, known, &record)?;
-            }
-            put_record(transaction, &own.identity, known.as_ref(), &record)
+            put_record(transaction, &own, known.as_ref(), &record)
         })?;
     }
     let mut devices = Vec::new();

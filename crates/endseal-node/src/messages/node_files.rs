@@ -98,6 +98,18 @@ impl<'a> NodeFiles<'a> {
             && groups.list().unwrap_or_default().iter().any(is_held)
     }
 
+    /// Returns true if a roster of a team that is here and not in force yet leaves a person out: a
+    /// later one takes the person back.
+    pub(super) fn is_left_out(&self, team: &GroupId, person: &PublicKey, in_force: u64) -> bool {
+        let groups = self.home.groups();
+        let Ok(Some((name, _))) = groups.known(team) else { return false };
+        let epochs = groups.epochs(&name).unwrap_or_default();
+        let mut later = epochs.into_iter().filter(|epoch| *epoch > in_force);
+        later.any(|epoch| {
+            groups.epoch(&name, epoch).is_ok_and(|it| it.member_of_key(person).is_none())
+        })
+    }
+
     /// Puts aside what this person made of a team since it was changed last, as its owner would be
     /// someone who has left. Returns false if another process changes the files.
     pub(super) fn refuse_hand_over(

@@ -29,9 +29,6 @@ const PAGE: usize = 64;
 const MAX_RESENT: usize = 1_000;
 /// Texts to a team that are sent again at once, the latest: a member who is away confirms nothing.
 const MAX_RESENT_TO_TEAM: usize = 100;
-/// Texts of another device to a person or a team that are sent again at once, the latest. The
-/// receipt for one of them confirms all that arrived.
-const MAX_ADOPTED: usize = 100;
 
 /// Gives up a group of a conversation. Texts that wait in it for the hub, and those that not all
 /// its persons have confirmed, are unsent again. Returns false if it was given up before.
@@ -117,19 +114,6 @@ pub(super) fn resend_in(
 ) -> Result<(), EngineError> {
     let of = Of { own, conversation, receivers: &[*person] };
     of.resend(transaction, &HashSet::new(), most(conversation), |by| by == 0)
-}
-
-/// Marks the latest texts of a conversation that not all receivers have confirmed as unsent: they
-/// are of another device, whose receipts this one did not get.
-pub(super) fn resend_adopted(
-    transaction: &mut Transaction<'_, '_>,
-    own: &PublicKey,
-    conversation: &Conversation,
-) -> Result<(), EngineError> {
-    let waiting = rows_that_wait(transaction)?;
-    let receivers = receivers(transaction, conversation, own)?;
-    let (of, all) = (Of { own, conversation, receivers: &receivers }, receivers.len() as u64);
-    of.resend(transaction, &waiting, MAX_ADOPTED, |by| by < all)
 }
 
 /// Marks the texts that no one has confirmed as unsent: the hub deleted frames of this device. A

@@ -123,7 +123,11 @@ fn settle_for_new(
         let (known, _) = known.as_chunks::<{ PublicKey::LEN }>();
         let is_new = |it: &&PublicKey| known.binary_search(it.as_bytes()).is_err();
         let new: Vec<_> = members.iter().filter(is_new).collect();
-        let (waiting, mut after) = (rows_that_wait(transaction)?, 0);
+        // Those that went to no one yet are for all.
+        let (mut waiting, mut after) = (HashSet::new(), 0);
+        Target::each(transaction, &mut |_, target| {
+            waiting.extend(target.mailboxes.is_empty().then_some(target.row));
+        })?;
         while !new.is_empty() {
             let page = page_in(transaction, conversation, after, PAGE)?;
             let Some(last) = page.last() else { break };

@@ -119,9 +119,17 @@ impl Sender<'_, '_> {
                     }
                     let row = HistoryRow::of(transaction, to, *number)?;
                     let row = (&row, *has_left);
-                    let Some(mailboxes) = self.mailboxes(transaction, to, group, row)? else {
-                        left_out.insert(*to);
-                        continue;
+                    let mailboxes = match self.receivers(transaction, to, group, row)? {
+                        Receivers::All => Vec::new(),
+                        Receivers::Some(mailboxes) => mailboxes,
+                        Receivers::Gone => {
+                            left_out.insert(*to);
+                            continue;
+                        }
+                        Receivers::NotNeeded => {
+                            transaction.remove_record(UNSENT, &number.to_be_bytes())?;
+                            continue;
+                        }
                     };
                     let row = row.0;
                     match transaction.encrypt_group(group, &row.plaintext) {
@@ -177,38 +185,54 @@ impl Sender<'_, '_> {
         Ok((group?, (skipped, is_full)))
     }
 
-    /// Returns the mailboxes of a text: none if all members get it, and `None` if there is no
-    /// mailbox any more. One that is sent again goes to no one who became a member since.
-    fn mailboxes(
+    /// Returns the receivers of a text in a group. One that is sent again goes to no one who became
+    /// a member since.
+    fn receivers(
         &self,
         transaction: &mut Transaction<'_, '_>,
         conversation: &Conversation,
         group: &HubGroupId,
         (row, has_left): (&HistoryRow, bool),
-    ) -> Result<Option<Vec<PeerId>>, EngineError> {
-        let has_gone = self.state.has_gone(group);
-        if !has_gone && !(has_left && matches!(conversation, Conversation::Group(_))) {
-            return Ok(Some(Vec::new()));
+    ) -> Result<Receivers, EngineError> {
+        let has_new = has_left && matches!(conversation, Conversation::Group(_));
+        if !has_new && !self.state.has_gone(group) {
+            return Ok(Receivers::All);
         }
         let members = transaction.group_peers(group)?;
-        let new = match has_left {
+        let new = match has_new {
             true => {
                 let persons = members.iter().map(|(member, _)| member.identity).collect();
                 new_since(transaction, &self.own.identity, conversation, row, &persons)?
             }
             false => HashSet::new(),
         };
-        let (gone, left): (Vec<_>, Vec<_>) =
-            members.into_iter().filter(|(member, _)| *member != self.own).partition(
-                |(member, peer)| new.contains(&member.identity) || self.state.is_gone(group, peer),
-            );
-        let left: Vec<_> = left.into_iter().map(|(_, peer)| peer).collect();
-        Ok(match (gone.is_empty(), left.is_empty()) {
-            (true, _) => Some(Vec::new()),
-            (false, true) => None,
-            (false, false) => Some(left),
+        let others: Vec<_> = members.into_iter().filter(|(it, _)| *it != self.own).collect();
+        let all = others.len();
+        let wanted = others.into_iter().filter(|(it, _)| !new.contains(&it.identity));
+        let wanted: Vec<_> = wanted.map(|(_, peer)| peer).collect();
+        if wanted.is_empty() && all > 0 {
+            return Ok(Receivers::NotNeeded);
+        }
+        let is_there = |peer: &PeerId| !self.state.is_gone(group, peer);
+        let there: Vec<_> = wanted.into_iter().filter(is_there).collect();
+        Ok(match there.len() {
+            count if count == all => Receivers::All,
+            0 => Receivers::Gone,
+            _ => Receivers::Some(there),
         })
     }
+}
+
+/// Receivers of a text in a group.
+enum Receivers {
+    /// All members.
+    All,
+    /// The devices with these mailboxes.
+    Some(Vec<PeerId>),
+    /// None: they have no mailboxes any more.
+    Gone,
+    /// None: all who were members when it was sent have left.
+    NotNeeded,
 }
 
 /// Newest documents that this device brings into groups.

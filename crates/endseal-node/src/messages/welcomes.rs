@@ -18,7 +18,7 @@ use super::directory;
 use super::error::SyncError;
 use super::hidden_team::HiddenTeam;
 use super::hub::HubClient;
-use super::hub_groups::{Documents, HubGroup, HubGroups, conversation_of_group};
+use super::hub_groups::{Documents, HubGroup, HubGroups};
 use super::in_force;
 use super::joined::Joined;
 use super::known_persons::KnownPersons;
@@ -27,6 +27,7 @@ use super::payload::HubGroupId;
 use super::problem::{self, ProblemClass};
 use super::records::{self, GROUP, JOINED, Transaction};
 use super::report::SyncReport;
+use super::resend::give_up_group;
 use super::shared_engine::SharedEngine;
 
 /// Limit on the conversations with unknown persons that have groups.
@@ -81,24 +82,9 @@ fn note_joined(
     let &Welcome { peer, position, .. } = welcome;
     let noted = noted(transaction)?;
     let joined = Joined { by_last_resort, has_passed: false, peer, position, noted };
-    let Some(conversation) = conversation_of_group(transaction, id)? else {
-        return joined.put(transaction, id);
-    };
-    let has_left = LeftTeam::of(transaction, &conversation)?.is_some();
-    let mut groups = HubGroups::of(transaction, &conversation)?;
-    match groups.group_mut(id).filter(|_| !has_left) {
-        // A known group was replaced by one of a later epoch, with the same persons.
-        Some(group) if by_last_resort => {
-            group.renewed = 0;
-            groups.put(transaction)
-        }
-        Some(_) => Ok(()),
-        // It was forgotten since, or left: what it is now is compared.
-        None => {
-            transaction.remove_record(GROUP, id)?;
-            joined.put(transaction, id)
-        }
-    }
+    // It was forgotten since, or left, or replaced by one of a later epoch: what it is now is compared.
+    transaction.remove_record(GROUP, id)?;
+    joined.put(transaction, id)
 }
 
 /// Compares the persons of the groups that were joined with what is known of them. A group that
@@ -109,6 +95,7 @@ pub(super) async fn compare_joined(
     files: &NodeFiles<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
+    let own = engine.address().identity;
     loop {
         let page = engine.transaction(|transaction| Joined::page(transaction))?;
         if page.is_empty() {
@@ -122,12 +109,30 @@ pub(super) async fn compare_joined(
                     transaction.drop_parked(&ConversationId::Group(id.to_vec()))?;
                     drop_messages(transaction, &id, joined.noted)?;
                     transaction.remove_record(JOINED, &id)?;
+                    give_up_replaced(transaction, &own, &id)?;
                     problem::note(transaction, class, &joined.peer, joined.position)?;
                     problem::forget_old(transaction)
                 })?;
             }
         }
     }
+}
+
+/// Gives a known group up that was replaced by one that is refused: another one takes its place, and
+/// what came in it before stays.
+fn give_up_replaced(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    id: &HubGroupId,
+) -> Result<(), EngineError> {
+    for mut of_conversation in HubGroups::all(transaction)? {
+        if of_conversation.group_mut(id).is_some() {
+            let conversation = of_conversation.conversation;
+            transaction.put_record(GROUP, id, &conversation.name())?;
+            give_up_group(transaction, own, &conversation, id)?;
+        }
+    }
+    Ok(())
 }
 
 /// Compares the persons of a group with what is known of them. Returns the class of a problem if
@@ -292,7 +297,9 @@ fn is_of_blocked(
     maker: Option<&PublicKey>,
 ) -> Result<bool, EngineError> {
     let Members::Team(roster) = state.members() else { return Ok(false) };
-    let is_known = files.roster(roster.id()).is_some();
+    // Of a team that was left, a later roster is an invitation as of an unknown one.
+    let has_left = LeftTeam::of(transaction, &Conversation::Group(*roster.id()))?.is_some();
+    let is_known = !has_left && files.roster(roster.id()).is_some();
     for person in [Some(roster.owner()), Some(roster.signer()), maker].into_iter().flatten() {
         if !is_known && BlockedPerson::of(transaction, person)?.is_some() {
             return Ok(true);

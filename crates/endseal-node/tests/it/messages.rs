@@ -16,6 +16,7 @@ mod prompt_visits;
 mod random_visits;
 mod read_marks;
 mod receipts;
+mod returns;
 mod service;
 mod team_attacks;
 mod teams;

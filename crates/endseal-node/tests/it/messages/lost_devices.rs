@@ -11,12 +11,10 @@ use endseal_keyring::PersonRecord;
 use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::PersonChanges;
 use endseal_node::Home;
-use endseal_node::messages::{
-    Conversation, HubClient, TextDelivery, history, publish_person, status,
-};
+use endseal_node::messages::status;
 
 use super::teams::texts;
-use super::world::{Person, TIMEOUT, World};
+use super::world::{Person, World};
 
 /// Makes the next record of a person, and the devices that it adds, with numbers from `first` on.
 pub(super) fn devices(
@@ -129,40 +127,4 @@ async fn a_text_that_one_device_has_is_not_doubled() {
     for device in [&mut second, &mut third] {
         assert_eq!(texts(device).iter().filter(|it| *it == "once").count(), 1);
     }
-}
-
-/// Texts that a device had said before it was lost and revoked arrive: another device of the person
-/// has a copy, and sends it again. Here the receiver refuses the group, which the lost device has
-/// made.
-#[tokio::test(flavor = "multi_thread")]
-async fn texts_of_a_lost_device_are_sent_again_by_another() {
-    let world = World::new();
-    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
-    let (record, mut others) = devices(&world, &alice, 2, 1, &mut PersonChanges::new());
-    let mut phone = others.pop().unwrap();
-    phone.join(&world).await;
-    alice.record = record;
-    bob.knows(&alice, "alice");
-    for text in ["first", "second"] {
-        alice.say(&bob.identity, text);
-    }
-    alice.sync(&world).await;
-    phone.sync(&world).await;
-    let mut changes = PersonChanges::new();
-    changes.remove(NonZeroU32::MIN);
-    phone.record = phone.record.next_epoch(&phone.root, &changes).unwrap();
-    let (_endpoint, connection) = world.connect(&phone.key()).await;
-    publish_person(&HubClient::new(&connection, TIMEOUT), &phone.record).await.unwrap();
-    let mut arrived = Vec::new();
-    for _ in 0..4 {
-        bob.sync(&world).await;
-        arrived.extend(texts(&mut bob));
-        phone.sync(&world).await;
-    }
-    assert_eq!(arrived, ["first", "second"]);
-    let to = Conversation::Person(bob.identity);
-    let rows = history(&mut phone.engine, &to, 0, 10).unwrap();
-    let delivered = rows.iter().filter(|it| it.delivery == Some(TextDelivery::Delivered)).count();
-    assert_eq!((rows.len(), delivered), (2, 2));
-    assert_eq!(status(&mut phone.engine).unwrap().undelivered, 0);
 }
