@@ -118,8 +118,8 @@ pub(super) async fn compare_joined(
     }
 }
 
-/// Gives a known group up that was replaced by one that is refused: another one takes its place, and
-/// what came in it before stays.
+/// Gives a known group up that was replaced by one that is refused: another one takes its place,
+/// and what came in it before stays.
 fn give_up_replaced(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
