@@ -82,7 +82,8 @@ fn note_joined(
     let &Welcome { peer, position, .. } = welcome;
     let noted = noted(transaction)?;
     let joined = Joined { by_last_resort, has_passed: false, peer, position, noted };
-    // It was forgotten since, or left, or replaced by one of a later epoch: what it is now is compared.
+    // It was forgotten since, or left, or replaced by one of a later epoch: what it is now is
+    // compared.
     transaction.remove_record(GROUP, id)?;
     joined.put(transaction, id)
 }

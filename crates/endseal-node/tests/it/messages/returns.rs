@@ -249,7 +249,8 @@ async fn a_blocked_owner_does_not_bring_back_who_left() {
     messages::say(&mut bob.engine, &to, &["still here"]).unwrap_err();
 }
 
-/// A person who left is brought back, also if the owner removes and adds the person between two visits.
+/// A person who left is brought back, also if the owner removes and adds the person between two
+/// visits.
 async fn brought_back(visits_between: bool) {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
@@ -302,7 +303,8 @@ async fn who_left_is_brought_back_by_two_changes_in_one_visit() {
     brought_back(false).await;
 }
 
-/// A member who missed the removal of someone who left, and learned of the return, takes its new groups.
+/// A member who missed the removal of someone who left, and learned of the return, takes its new
+/// groups.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_came_back_may_begin_a_group() {
     let world = World::new();
