@@ -206,6 +206,9 @@ const MLS: &[&str] = &[
     "crates/endseal-crypto",
     "peers/rust-mls",
 ];
+/// Without a package of its own, this workspace needs the names.
+const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-facade \
+                            -p endseal-node-api -p endseal-python --check";
 const DENY: &str = "deny --locked check bans licenses sources";
 const PEERS: &[&str] = &["vectors", "peers"];
 const BINDINGS: &[&str] = &[
@@ -223,9 +226,9 @@ fn build_all() -> Job {
 
 fn fmt() -> Vec<Job> {
     // With --all, another workspace would format the product's crates once more.
-    let others = ["bench", "bindings", "firmware", "fuzz", "xtask"]
+    let others = ["bench", "firmware", "fuzz", "xtask"]
         .map(|folder| cargo(&format!("fmt --manifest-path {folder}/Cargo.toml --check")));
-    [cargo("fmt --all --check")].into_iter().chain(others).collect()
+    [cargo("fmt --all --check"), cargo(FMT_BINDINGS)].into_iter().chain(others).collect()
 }
 
 /// Asks Cargo to resolve every workspace without changing its lock file.
