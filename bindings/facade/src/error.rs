@@ -21,7 +21,7 @@ impl Error {
         Self { code, message: message.to_string() }
     }
 
-    /// Stable name of the reason: one of docs/spec/envelope.md, "Errors"; `passphrase` for an
+    /// Stable name of the reason: one of docs/spec/envelope.md, "Opening"; `passphrase` for an
     /// identity file that does not open; `argument` for a fault of the caller.
     #[must_use]
     pub fn code(&self) -> &'static str {
