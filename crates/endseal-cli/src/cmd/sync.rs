@@ -75,7 +75,7 @@ pub(super) fn now(
     Ok(waiting.unsent + waiting.frames)
 }
 
-/// Changes of devices in what is told of a sync.
+/// Changes of devices in the report of a sync.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Devices {
     Told,

@@ -1,4 +1,4 @@
-//! Changes of teams, as their members are told of them.
+//! Changes of teams, as their members read of them.
 
 use std::fs;
 

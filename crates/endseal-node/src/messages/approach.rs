@@ -288,7 +288,7 @@ impl Sender<'_, '_> {
             }
             if let Conversation::Group(team) = conversation {
                 let in_force = in_force::of(transaction, team)?;
-                departure::settle_back(transaction, team, |person| {
+                departure::settle_if(transaction, team, |person| {
                     self.files.is_left_out(team, person, in_force)
                 })?;
                 let departed = departure::departed(transaction, team)?;

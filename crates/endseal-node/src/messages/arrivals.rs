@@ -437,7 +437,7 @@ impl<'s> Scan<'s> {
                 if let ConversationId::Group(id) = &received.conversation
                     && let Some(state) = transaction.group(id)?.and_then(|it| it.conversation)
                 {
-                    departure::settle_back(transaction, roster.id(), |person| {
+                    departure::settle_if(transaction, roster.id(), |person| {
                         state.record_of(person).is_some()
                     })?;
                 }

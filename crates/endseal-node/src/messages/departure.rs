@@ -175,23 +175,16 @@ pub(super) fn settle(
     transaction: &Transaction<'_, '_>,
     roster: &Roster,
 ) -> Result<(), EngineError> {
-    for person in departed(transaction, roster.id())? {
-        if roster.member_of_key(&person).is_none() {
-            let name = [roster.id().as_bytes(), &person.as_bytes()[..]].concat();
-            transaction.remove_record(DEPARTED, &name)?;
-        }
-    }
-    Ok(())
+    settle_if(transaction, roster.id(), |person| roster.member_of_key(person).is_none())
 }
 
-/// Forgets that members have left a team for whom `is_back` is true: a later roster brought them
-/// back.
-pub(super) fn settle_back(
+/// Forgets that members have left a team for whom `is_settled` is true.
+pub(super) fn settle_if(
     transaction: &Transaction<'_, '_>,
     team: &GroupId,
-    is_back: impl Fn(&PublicKey) -> bool,
+    is_settled: impl Fn(&PublicKey) -> bool,
 ) -> Result<(), EngineError> {
-    for person in departed(transaction, team)?.iter().filter(|it| is_back(it)) {
+    for person in departed(transaction, team)?.iter().filter(|it| is_settled(it)) {
         let name = [team.as_bytes(), &person.as_bytes()[..]].concat();
         transaction.remove_record(DEPARTED, &name)?;
     }

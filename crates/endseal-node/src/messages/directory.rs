@@ -84,7 +84,7 @@ pub(super) fn note_own(
     let identity = person.identity().ed25519();
     let known = engine.with(|engine| known(engine, identity))?;
     if known.as_ref().is_none_or(|known| person.supersedes(known).is_ok()) {
-        engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        engine.transaction(|transaction| {
             if let Some(known) = &known {
                 device_change::note(transaction, known, person)?;
             }
@@ -131,9 +131,7 @@ fn take_in(
         if known.as_ref().is_some_and(|it| record.supersedes(it).is_err() && !is_own_fork(it)) {
             return Ok(Found::Refused);
         }
-        engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-            put_record(transaction, &own, known.as_ref(), &record)
-        })?;
+        engine.transaction(|transaction| put_record(transaction, &own, known.as_ref(), &record))?;
     }
     let mut devices = Vec::new();
     for bytes in &person.certificates {

@@ -185,8 +185,8 @@ async fn a_removed_member_begins_no_group_by_the_old_roster() {
     assert_eq!(bob.read(), []);
 }
 
-/// A member who was removed writes nothing that is shown in a group from before, which no one told
-/// of the removal.
+/// A member who was removed writes nothing that is shown in a group from before, in which no one
+/// committed the removal.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_removed_member_writes_in_no_group_from_before() {
     let world = World::new();
