@@ -11,6 +11,9 @@ ADDRESS_LEN = 36
 MAX_MESSAGE_LEN = 1 << 20
 MAX_UNKNOWN = 64
 MAX_RUNS = 32
+RULE_LEN = 64
+MAX_RULES = 64
+MAX_RULE_VALUES = 12
 GROUP_ID_LEN = 16
 MLS = 3
 KINDS = {1: "message", 2: "welcome"}
@@ -117,8 +120,7 @@ def address(encoding, kind):
     """Identity and number of a device."""
     check(len(encoding) == ADDRESS_LEN, kind)
     identity, device = encoding[:32], number(encoding[32:])
-    point = decompress(identity)
-    check(point is not None and not is_low_order(point) and device != 0, kind)
+    check(is_identity(identity) and device != 0, kind)
     return identity, device
 
 
@@ -187,6 +189,33 @@ def receipt(message, sender, receiver, kind=DELIVERED):
 def read_mark(message, person, writer):
     """Series and runs of a decoded Message: texts of the writer that the person has read."""
     return receipt(message, person, writer, READ)
+
+
+# ------------------------------------------------------------------------- "Rules about persons"
+
+
+def is_identity(encoding):
+    point = decompress(encoding)
+    return point is not None and not is_low_order(point)
+
+
+def rules(message, person):
+    """Rules in a decoded Message of another device of the person."""
+    check(message.WhichOneof("content") == "rich", "rules")
+    rich = message.rich
+    check(rich.sender == person and rich.conversation == person, "rules")
+    check(rich.WhichOneof("body") is None and len(rich.metadata) <= MAX_RULE_VALUES, "rules")
+    found = []
+    for at in range(len(rich.metadata)):
+        value = rich.metadata.get(f"endseal.rules.{at:02}", b"")
+        check(0 < len(value) <= MAX_RULES * RULE_LEN and len(value) % RULE_LEN == 0, "rules")
+        found += [value[start : start + RULE_LEN] for start in range(0, len(value), RULE_LEN)]
+    identities = [rule[:32] for rule in found]
+    check(all(first < second for first, second in zip(identities, identities[1:])), "rules")
+    check(all(map(is_identity, identities)), "rules")
+    switches = [number(rule[at : at + 8]) for rule in found for at in range(32, RULE_LEN, 8)]
+    check(all(switch < 1 << 54 for switch in switches), "rules")
+    return (" ".join(rule.hex() for rule in found),)
 
 
 # -------------------------------------------------------------------------------------- "Store"

@@ -15,6 +15,7 @@ INPUTS = {
     "text": ("bytes", "sender", "receiver"),
     "receipt": ("bytes", "sender", "receiver"),
     "read-mark": ("bytes", "sender", "receiver"),
+    "rules": ("bytes", "sender"),
     "hub": ("name", "value"),
     "history": ("name", "value"),
     "problem": ("name", "value"),
@@ -24,6 +25,7 @@ OUTPUTS = {
     "text": ("text", "time"),
     "receipt": ("series", "runs"),
     "read-mark": ("series", "runs"),
+    "rules": ("rules",),
     "hub": ("peer", "sequence", "time", "addresses"),
     "history": ("number", "direction", "identity", "device", "time", "plaintext"),
     "problem": ("number", "time", "position", "peer", "class"),
@@ -42,6 +44,9 @@ def message(kind, encoded, fault):
 def read(kind, inputs):
     if kind == "payload":
         return node.payload(message(message_pb2.SealedMessage, *inputs, "frame"))
+    if kind == "rules":
+        encoded, person = inputs
+        return node.rules(message(message_pb2.Message, encoded, kind), person)
     if kind in ("text", "receipt", "read-mark"):
         encoded, sender, receiver = inputs
         reader = {"text": node.text, "receipt": node.receipt, "read-mark": node.read_mark}[kind]

@@ -13,6 +13,8 @@ mod node_api;
 mod node_receipts;
 #[path = "vectors/node_records.rs"]
 mod node_records;
+#[path = "vectors/node_rules.rs"]
+mod node_rules;
 #[path = "vectors/transfer.rs"]
 mod transfer;
 
@@ -26,5 +28,6 @@ fn main() {
     node::write_all(&dir.join("node"));
     node_records::write_all(&dir.join("node"));
     node_receipts::write_all(&dir.join("node"));
+    node_rules::write_all(&dir.join("node"));
     node_api::write_all(&dir.join("node-api"));
 }

@@ -17,7 +17,8 @@ use crate::time::rfc3339;
 /// Drop the texts of a person when they arrive, or list blocked people
 ///
 /// The person is not told: the texts stay "not delivered" there. A waiting request is deleted, and
-/// texts that arrived before stay. Texts that the person writes to a common group are shown.
+/// texts that arrived before stay. Texts that the person writes to a common group are shown. Your
+/// other devices do the same after their next visit to the hub.
 /// Texts that were written before to the person and wait are still sent: endseal unsend cancels
 /// them.
 #[derive(clap::Args, Debug)]

@@ -4,10 +4,11 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{Engine, EngineError};
 
 use super::arrivals;
-use super::blocked_person::BlockedPerson;
 use super::error::AcceptError;
 use super::node_files::NodeFiles;
-use super::records::{ACCEPTED, Transaction};
+use super::records::Transaction;
+use super::rule::Rule;
+use super::rule_change::change;
 use crate::home::Home;
 
 /// Processes messages that arrived and were not processed yet, and moves requests of persons who
@@ -28,11 +29,12 @@ pub fn settle_inbox(engine: &mut Engine, home: &Home) -> Result<(), EngineError>
 /// # Errors
 /// Returns [`AcceptError`] if the person is blocked or the store fails.
 pub fn accept(engine: &mut Engine, home: &Home, person: &PublicKey) -> Result<(), AcceptError> {
+    let own = engine.address().identity;
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        if BlockedPerson::of(transaction, person)?.is_some() {
+        if Rule::of(transaction, person)?.blocked.is_on() {
             return Err(AcceptError::Blocked);
         }
-        Ok(transaction.put_record(ACCEPTED, person.as_bytes(), &[])?)
+        Ok(change(transaction, &own, person, |rule| rule.accepted.turn(true)).map(drop)?)
     })?;
     Ok(settle_inbox(engine, home)?)
 }

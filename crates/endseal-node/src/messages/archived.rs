@@ -13,11 +13,11 @@ use super::device_name;
 use super::history::HistoryRow;
 use super::inbox::Unread;
 use super::records::{
-    ACCEPTED, ARRIVED, BLOCKED, CONFIRMED, COUNTER, DEVICE_CHANGE, DEVICE_NAME, GROUP, HIDDEN_TEAM,
-    HISTORY, MEMBERS, MUTED, NEW_MEMBER, NOTED, PERSON, PROBLEM, REQUEST, SAID, SERIES,
-    Transaction, UNSENT, VERIFIED,
+    ARRIVED, CONFIRMED, COUNTER, DEVICE_CHANGE, DEVICE_NAME, GROUP, HIDDEN_TEAM, HISTORY, MEMBERS,
+    NEW_MEMBER, NOTED, PERSON, PROBLEM, REQUEST, RULE, SAID, SERIES, Transaction, UNSENT,
 };
 use super::resend::resend_missing;
+use super::rule::StoredRule;
 use super::text_id::TextId;
 use super::waiting::Waiting;
 
@@ -25,7 +25,7 @@ use super::waiting::Waiting;
 const PAGE: usize = 64;
 /// Kinds of records that belong to the person. Those of the device (sessions, frames, numbers at
 /// the hub, receipts that are due) stay with it.
-const KINDS: [u16; 19] = [
+const KINDS: [u16; 16] = [
     COUNTER,
     PERSON,
     HISTORY,
@@ -38,13 +38,10 @@ const KINDS: [u16; 19] = [
     SERIES,
     DEVICE_CHANGE,
     DEVICE_NAME,
-    BLOCKED,
-    MUTED,
-    ACCEPTED,
+    RULE,
     REQUEST,
     MEMBERS,
     NEW_MEMBER,
-    VERIFIED,
 ];
 
 /// An item of the store in an archive.
@@ -168,6 +165,7 @@ pub(crate) fn is_archived_item(item: &ArchivedItem<'_>) -> bool {
         ArchivedItem::Record { kind: DEVICE_NAME, name, value } => {
             device_name::is_record(name, value)
         }
+        ArchivedItem::Record { kind: RULE, value, .. } => StoredRule::read(value).is_some(),
         ArchivedItem::Record { kind, .. } => KINDS.contains(kind),
     }
 }

@@ -4,6 +4,7 @@
 //! what is not to be shown. It is part of each transaction in which messages arrive or are read. If
 //! a process is killed before its scan, the next one scans the messages that it left.
 
+use core::num::NonZeroU32;
 use std::collections::{HashMap, HashSet};
 
 use endseal_codec::ReceiptKind;
@@ -12,17 +13,18 @@ use endseal_keyring::device::Address;
 use endseal_keyring::roster::GroupId;
 use endseal_session::{ConversationId, EngineError, Notice, Outcome, Received, ReceivedKind};
 
-use super::blocked_person::{self, BlockedPerson};
 use super::confirmation;
 use super::conversation::Conversation;
 use super::departure::{self, Departure, LeftTeam};
-use super::directory::{known_in, note_record};
+use super::directory::note_record;
+use super::due::{Due, Subject};
 use super::hidden_team::{HiddenTeam, MAX_TEXTS, TeamRequest, show_known};
 use super::history::HistoryRow;
 use super::hub_groups::{Documents, HubGroups, conversation_of};
 use super::in_force;
 use super::joined::note_passed;
 use super::known_persons::KnownPersons;
+use super::known_record::known_in;
 use super::lost_member;
 use super::node_files::{NodeFiles, RosterResult};
 use super::payload::HubGroupId;
@@ -30,14 +32,16 @@ use super::problem::{self, ProblemClass};
 use super::read_marks;
 use super::read_texts;
 use super::receipt::{MAX_RUNS, TextReceipt};
-use super::records::{self, ACCEPTED, NOTED, Transaction};
+use super::records::{self, NOTED, Transaction};
 use super::replacement;
 use super::request::{Held, Requests, release_known};
+use super::rule::{self, Rule};
+use super::rule_note::{self, RuleNote};
 use super::runs::Runs;
 use super::team_change::TeamChange;
 use super::text::Text;
 use super::text_id::{OfSeries, TextId};
-use super::unconfirmed::{Arrived, Due};
+use super::unconfirmed::Arrived;
 use super::unfollowed::{announce_again, give_up_by_notice};
 
 /// Messages of the inbox that are read at once.
@@ -90,7 +94,7 @@ impl Treatment {
         person: &PublicKey,
         known: &KnownPersons<'_>,
     ) -> Result<Self, EngineError> {
-        if BlockedPerson::of(transaction, person)?.is_some() {
+        if Rule::of(transaction, person)?.blocked.is_on() {
             return Ok(Self::Dropped);
         }
         Ok(if known.has(transaction, person)? { Self::Shown } else { Self::Requested })
@@ -150,7 +154,7 @@ pub(super) fn settle(
     files: &NodeFiles<'_>,
 ) -> Result<Noted, EngineError> {
     let known = KnownPersons::new(files.home());
-    release_known(transaction, &known)?;
+    release_known(transaction, own, &known)?;
     for team in show_known(transaction, files, own)? {
         for group in HubGroups::of(transaction, &Conversation::Group(team))?.groups {
             deliver_again(transaction, &group.id, 0)?;
@@ -252,7 +256,14 @@ pub(super) fn note(
     let mut scan = Scan::new(own, files, known);
     loop {
         let page = transaction.inbox(after, PAGE)?;
-        let Some(last) = page.last() else { break };
+        let Some(last) = page.last() else {
+            // Who is accepted on another device has a request here.
+            if scan.take_rules(transaction)? {
+                release_known(transaction, own, known)?;
+                continue;
+            }
+            break;
+        };
         after = last.number;
         let mut fates = Vec::with_capacity(page.len());
         for received in &page {
@@ -292,6 +303,8 @@ struct Scan<'s> {
     receipts: HashMap<(Conversation, Address), Vec<TextReceipt>>,
     /// Texts that were read on other devices of this person.
     marks: HashMap<OfSeries, Runs>,
+    /// Rules of other devices of this person.
+    rules: HashMap<NonZeroU32, RuleNote>,
     requests: Option<Requests>,
     hidden: HashMap<Conversation, Option<HiddenTeam>>,
     result: Noted,
@@ -311,6 +324,7 @@ impl<'s> Scan<'s> {
             due: HashSet::new(),
             receipts: HashMap::new(),
             marks: HashMap::new(),
+            rules: HashMap::new(),
             requests: None,
             hidden: HashMap::new(),
             result: Noted::default(),
@@ -371,7 +385,7 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// Takes a receipt in, or a mark of another device of this person.
+    /// Takes a receipt in, or a mark or the rules of another device of this person.
     fn note_receipt(
         &mut self,
         transaction: &Transaction<'_, '_>,
@@ -380,11 +394,14 @@ impl<'s> Scan<'s> {
     ) -> Result<(), EngineError> {
         let sender = received.sender;
         if sender.identity == *self.own {
-            if let Some((writer, mark)) = TextReceipt::read_mark(&received.plaintext, self.own)
-                && is_newest(transaction, self.files, conversation, &sender)?
-            {
+            if !is_newest(transaction, self.files, conversation, &sender)? {
+                return Ok(());
+            }
+            if let Some((writer, mark)) = TextReceipt::read_mark(&received.plaintext, self.own) {
                 let runs = self.marks.entry((*conversation, writer, mark.series)).or_default();
                 runs.add_all(&mark.runs, MAX_RUNS);
+            } else if let Some(rules) = RuleNote::read(&received.plaintext, self.own) {
+                self.rules.insert(sender.device.into(), rules);
             }
             return Ok(());
         }
@@ -562,9 +579,7 @@ impl<'s> Scan<'s> {
         match conversation {
             // A person who was answered on another device is known.
             Conversation::Person(person) if is_own => {
-                if BlockedPerson::of(transaction, &person)?.is_none() {
-                    transaction.put_record(ACCEPTED, person.as_bytes(), &[])?;
-                }
+                rule::infer_accepted(transaction, &person)?;
             }
             // A text of another person than the one with whom the conversation is.
             Conversation::Person(person) if person != writer.identity => return Ok(Fate::Hidden),
@@ -606,7 +621,8 @@ impl<'s> Scan<'s> {
             self.arrived.insert(of, known);
             if !is_own {
                 let series = id.series;
-                self.due.insert(Due { to: writer, read_of: None, series, conversation });
+                let subject = Subject::Texts { conversation, series, read_of: None };
+                self.due.insert(Due { to: writer, subject });
             }
             // It came in another ciphertext: its writer did not get the receipt, or has new keys,
             // or a hub says that the mailbox of one that it has delivered does not exist.
@@ -693,7 +709,7 @@ impl<'s> Scan<'s> {
     /// Writes what was noted.
     fn finish(mut self, transaction: &mut Transaction<'_, '_>) -> Result<Noted, EngineError> {
         for (person, texts) in &self.result.blocked {
-            blocked_person::count_dropped(transaction, person, *texts)?;
+            rule::count_dropped(transaction, person, *texts)?;
         }
         for (of, arrived) in &self.arrived {
             arrived.put(transaction, of)?;
@@ -707,8 +723,17 @@ impl<'s> Scan<'s> {
             lost_member::note(transaction, conversation, |it, _| it == writer)?;
         }
         self.take_receipts(transaction)?;
+        self.take_rules(transaction)?;
         read_marks::take(transaction, self.own, &self.marks)?;
         Ok(self.result)
+    }
+
+    /// Takes the rules of other devices of this person. Returns true if they change those here.
+    fn take_rules(&mut self, transaction: &Transaction<'_, '_>) -> Result<bool, EngineError> {
+        let has_changed = rule_note::take(transaction, self.own, &self.rules)?;
+        self.rules.clear();
+        self.treatments.clear();
+        Ok(has_changed)
     }
 
     fn take_receipts(&mut self, transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {

@@ -9,8 +9,10 @@ use endseal_session::{Engine, EngineError};
 
 use super::address_bytes::{address, address_bytes};
 use super::device_change;
+use super::due;
 use super::error::SyncError;
 use super::hub::HubClient;
+use super::known_record::known_in;
 use super::records::{PEER, PERSON, Transaction};
 use super::resend::resend_to;
 use super::shared_engine::SharedEngine;
@@ -87,6 +89,7 @@ pub(super) fn note_own(
         engine.transaction(|transaction| {
             if let Some(known) = &known {
                 device_change::note(transaction, known, person)?;
+                due::note_new_devices(transaction, known, person)?;
             }
             transaction.put_record(PERSON, identity.as_bytes(), person.as_bytes())
         })?;
@@ -100,15 +103,6 @@ pub(super) fn known(
     identity: &PublicKey,
 ) -> Result<Option<PersonRecord>, EngineError> {
     engine.transaction(|transaction| known_in(transaction, identity))
-}
-
-/// Returns the newest record of a person that is known here.
-pub(super) fn known_in(
-    transaction: &Transaction<'_, '_>,
-    identity: &PublicKey,
-) -> Result<Option<PersonRecord>, EngineError> {
-    let record = transaction.record(PERSON, identity.as_bytes())?;
-    Ok(record.and_then(|record| PersonRecord::parse(&record).ok()))
 }
 
 fn take_in(
@@ -163,8 +157,9 @@ fn put_record(
     let identity = record.identity().ed25519();
     if let Some(known) = known {
         device_change::note(transaction, known, record)?;
-        if identity != own {
-            resend_to(transaction, own, identity)?;
+        match identity == own {
+            true => due::note_new_devices(transaction, known, record)?,
+            false => resend_to(transaction, own, identity)?,
         }
     }
     transaction.put_record(PERSON, identity.as_bytes(), record.as_bytes())

@@ -7,7 +7,8 @@ use endseal_keyring::Contacts;
 use endseal_session::EngineError;
 
 use super::conversation::Conversation;
-use super::records::{ACCEPTED, Transaction};
+use super::records::Transaction;
+use super::rule::Rule;
 use super::text_id::TextId;
 use crate::home::Home;
 
@@ -31,7 +32,7 @@ impl<'h> KnownPersons<'h> {
         transaction: &Transaction<'_, '_>,
         person: &PublicKey,
     ) -> Result<bool, EngineError> {
-        if transaction.record(ACCEPTED, person.as_bytes())?.is_some()
+        if Rule::of(transaction, person)?.accepted.is_on()
             || TextId::has_written_in(transaction, &Conversation::Person(*person))?
         {
             return Ok(true);

@@ -5,12 +5,12 @@ use std::io::Read;
 use endseal_service::control::SecretText;
 use endseal_session::Engine;
 
-use super::blocked_person::BlockedPerson;
 use super::conversation::Conversation;
 use super::departure::LeftTeam;
 use super::error::SayError;
 use super::history::HistoryRow;
 use super::records::{self, Transaction};
+use super::rule::Rule;
 use super::text;
 use super::text_id::next_id;
 use super::waiting::Waiting;
@@ -50,7 +50,7 @@ pub fn say(
     let own = engine.address();
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         if let Conversation::Person(person) = to
-            && BlockedPerson::of(transaction, person)?.is_some()
+            && Rule::of(transaction, person)?.blocked.is_on()
         {
             return Err(SayError::Blocked);
         }

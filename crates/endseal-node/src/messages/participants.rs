@@ -14,6 +14,7 @@ use super::departure;
 use super::directory::{self, Found};
 use super::error::SyncError;
 use super::hub::HubClient;
+use super::known_record::known_in;
 use super::node_files::NodeFiles;
 use super::records::Transaction;
 use super::report::{Skipped, SkippedReason, SyncReport};
@@ -128,7 +129,7 @@ impl Participants {
             self.departed = departed;
         }
         for identity in &self.identities {
-            let Some(newest) = directory::known_in(transaction, identity)? else { continue };
+            let Some(newest) = known_in(transaction, identity)? else { continue };
             if self.records.get(identity).is_none_or(|it| it.epoch() < newest.epoch()) {
                 self.records.insert(*identity, newest);
                 is_same = false;

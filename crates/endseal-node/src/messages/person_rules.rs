@@ -6,9 +6,8 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
-use super::blocked_person::BlockedPerson;
-use super::records::{self, MUTED, VERIFIED};
 use super::request;
+use super::rule::{Rule, StoredRule};
 use crate::wire_text;
 
 /// A person who is blocked, muted or verified, or whose request waits.
@@ -48,14 +47,15 @@ pub fn person_rules(engine: &mut Engine) -> Result<Vec<PersonRules>, EngineError
             let rules = rules.entry(*person.as_bytes());
             work(rules.or_insert_with(|| PersonRules::new(person)));
         };
-        for (person, it) in BlockedPerson::all(transaction)? {
-            change(person, &|rules| (rules.blocked, rules.dropped) = (Some(it.time), it.dropped));
-        }
-        for (person, _) in records::persons(transaction, MUTED)? {
-            change(person, &|rules| rules.is_muted = true);
-        }
-        for (person, _) in records::persons(transaction, VERIFIED)? {
-            change(person, &|rules| rules.is_verified = true);
+        for (person, StoredRule { rule, dropped }) in StoredRule::all(transaction)? {
+            let Rule { blocked, muted, verified, .. } = rule;
+            if blocked.is_on() || muted.is_on() || verified.is_on() {
+                change(person, &|rules| {
+                    rules.blocked = blocked.is_on().then(|| blocked.time());
+                    rules.dropped = dropped;
+                    (rules.is_muted, rules.is_verified) = (muted.is_on(), verified.is_on());
+                });
+            }
         }
         for (person, texts) in request::count_by_person(transaction)? {
             change(person, &|rules| rules.requests = texts);

@@ -8,6 +8,7 @@ use endseal_keyring::device::Address;
 use endseal_session::{EngineError, ReceivedKind};
 
 use super::conversation::Conversation;
+use super::due::{Due, Subject};
 use super::history::HistoryRow;
 use super::hub_groups::{HubGroups, conversation_of};
 use super::read_texts;
@@ -15,7 +16,7 @@ use super::records::{self, Transaction};
 use super::runs::Runs;
 use super::text::Text;
 use super::text_id::{OfSeries, TextId};
-use super::unconfirmed::{Arrived, Due};
+use super::unconfirmed::Arrived;
 
 /// Messages that are read at once.
 const PAGE: usize = 256;
@@ -52,7 +53,8 @@ pub(super) fn note(
             Entry::Vacant(entry) => entry.insert(own_others(transaction, own, &conversation)?),
         };
         for to in devices.iter() {
-            Due { to: *to, read_of: Some(writer), series, conversation }.put(transaction)?;
+            let subject = Subject::Texts { conversation, series, read_of: Some(writer) };
+            Due { to: *to, subject }.put(transaction)?;
         }
     }
     Ok(())

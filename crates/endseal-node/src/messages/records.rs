@@ -28,7 +28,7 @@ pub(super) const UNSENT: u16 = 4;
 pub(super) const PROBLEM: u16 = 6;
 /// Texts that arrived, by their writer and series.
 pub(super) const ARRIVED: u16 = 8;
-/// Receipts that are due: a device and a series.
+/// Notes that are due: [`Due`](super::due::Due).
 pub(super) const DUE: u16 = 9;
 /// Number in the inbox up to which texts were recorded as arrived.
 pub(super) const NOTED: u16 = 10;
@@ -36,7 +36,7 @@ pub(super) const NOTED: u16 = 10;
 pub(super) const SAID: u16 = 11;
 /// Texts that a person's devices have confirmed, by person and series.
 pub(super) const CONFIRMED: u16 = 12;
-/// Receipts in the outbox, by their numbers: the device that gets it, and the series.
+/// Notes in the outbox, by their numbers: [`Due`](super::due::Due).
 pub(super) const RECEIPT: u16 = 13;
 /// Last numbers of series of texts that ended, by person and series.
 pub(super) const SERIES: u16 = 18;
@@ -56,12 +56,8 @@ pub(super) const UNFINISHED: u16 = 28;
 pub(super) const LINKING: u16 = 30;
 /// Time of the hub's newest address note, and its addresses that have not answered.
 pub(super) const HUB_NOTE: u16 = 31;
-/// Blocked persons: [`BlockedPerson`](super::blocked_person::BlockedPerson), by identity.
-pub(super) const BLOCKED: u16 = 23;
-/// Muted persons: empty records, by identity.
-pub(super) const MUTED: u16 = 24;
-/// Persons whose requests were accepted: empty records, by identity.
-pub(super) const ACCEPTED: u16 = 25;
+/// Rules about persons: [`StoredRule`](super::rule::StoredRule), by identity.
+pub(super) const RULE: u16 = 23;
 /// Texts of unknown senders: [`RequestText`](super::request::RequestText).
 pub(super) const REQUEST: u16 = 26;
 /// Names of this person's devices, by number: [`DeviceName`](super::DeviceName).
@@ -96,8 +92,6 @@ pub(super) const READ: u16 = 44;
 /// Numbers of the last rows of before they came, of persons who became members of a team, by team
 /// and identity.
 pub(super) const NEW_MEMBER: u16 = 45;
-/// Persons whose safety number was compared: empty records, by identity.
-pub(super) const VERIFIED: u16 = 36;
 /// Addresses of devices by their peer ids.
 pub(super) const PEER: u16 = 16;
 

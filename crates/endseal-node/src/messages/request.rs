@@ -12,7 +12,8 @@ use endseal_session::{Engine, EngineError, Outcome};
 
 use super::conversation::Conversation;
 use super::known_persons::KnownPersons;
-use super::records::{self, ACCEPTED, REQUEST, Transaction};
+use super::records::{self, REQUEST, Transaction};
+use super::rule_change::change;
 
 /// Limit on the bytes of all requests.
 const MAX_BYTES: usize = 4 << 20;
@@ -208,10 +209,11 @@ pub(super) fn forget(
 }
 
 /// Moves requests of persons who are known now to the inbox, where they get later numbers than all
-/// messages that are there. The caller MUST call
+/// messages that are there. `own` is this identity. The caller MUST call
 /// [`unconfirmed::note`](super::unconfirmed::note) before others arrive.
 pub(super) fn release_known(
     transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
     known: &KnownPersons<'_>,
 ) -> Result<(), EngineError> {
     if transaction.records_after(REQUEST, &[], 1)?.is_empty() {
@@ -219,7 +221,7 @@ pub(super) fn release_known(
     }
     for person in count_by_person(transaction)?.into_keys() {
         if known.has(transaction, &person)? {
-            transaction.put_record(ACCEPTED, person.as_bytes(), &[])?;
+            change(transaction, own, &person, |rule| rule.accepted.turn(true))?;
             release(transaction, &person)?;
         }
     }

@@ -29,7 +29,7 @@ use super::resend::{give_up_group, give_up_unconfirmed, resend_all, resend_missi
 use super::send_state::SendState;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
-use super::unconfirmed::encrypt_receipts;
+use super::unconfirmed::encrypt_notes;
 use super::undelivered;
 use super::unfollowed::give_up_unfollowed;
 
@@ -177,7 +177,7 @@ impl Sender<'_, '_> {
                 break;
             }
         }
-        if encrypt_receipts(engine, files)? {
+        if encrypt_notes(engine, files)? {
             put_others(hub, engine, state, full, report).await?;
         }
         report.mailbox_full |= is_full;

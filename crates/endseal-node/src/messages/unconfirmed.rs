@@ -6,26 +6,28 @@ use alloc::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
 
 use endseal_codec::ReceiptKind;
-use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::hash;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
+use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::Address;
 use endseal_session::{Engine, EngineError, GroupChangeError};
 
-use super::address_bytes::ADDRESS_LEN;
-use super::blocked_person::BlockedPerson;
 use super::conversation::Conversation;
+use super::due::{Due, Subject};
 use super::frame_target::Target;
 use super::hub_groups::HubGroups;
+use super::known_record::known_in;
 use super::node_files::NodeFiles;
 use super::payload::HubGroupId;
 use super::read_texts;
 use super::receipt::{MAX_RUNS, TextReceipt};
-use super::records::{self, ARRIVED, DUE, READ, RECEIPT, Transaction};
+use super::records::{self, ARRIVED, READ, RECEIPT, Transaction};
+use super::rule::Rule;
+use super::rule_note::RuleNote;
 use super::runs::Runs;
 use super::shared_engine::SharedEngine;
-use super::text_id::{OfSeries, SERIES_LEN, TextId, name_of};
+use super::text_id::{OfSeries, TextId, name_of};
 
 /// Receipts that are read at once.
 const PAGE: usize = 32;
@@ -141,134 +143,105 @@ impl Arrived {
     }
 }
 
-/// A receipt or read mark that is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Due {
-    /// Device that gets it: the one that wrote the texts, or another one of this person.
-    pub(super) to: Address,
-    /// Writer of the texts, of a read mark.
-    pub(super) read_of: Option<PublicKey>,
-    pub(super) series: [u8; SERIES_LEN],
-    pub(super) conversation: Conversation,
-}
-
-impl Due {
-    /// Notes that a device gets a receipt for a series: name device (36) || series (8), value
-    /// conversation. Of a read mark the name goes on with the start of the writer (16), and the
-    /// value begins with the writer (32).
-    pub(super) fn put(&self, transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
-        transaction.put_record(DUE, &self.name(), &self.value())
-    }
-
-    fn name(&self) -> Vec<u8> {
-        let writer = self.read_of.as_ref().map_or(&[][..], |it| &it.as_bytes()[..16]);
-        [&records::device_name(&self.to)[..], &self.series, writer].concat()
-    }
-
-    fn value(&self) -> Vec<u8> {
-        let writer = self.read_of.as_ref().map_or(&[][..], |it| it.as_bytes());
-        [writer, &self.conversation.name()].concat()
-    }
-
-    fn read(name: &[u8], value: &[u8]) -> Option<Self> {
-        let (device, rest) = name.split_at_checked(ADDRESS_LEN)?;
-        let (series, writer) = rest.split_first_chunk()?;
-        let (read_of, conversation) = match writer {
-            [] => (None, value),
-            _ => {
-                let (writer, conversation) = value.split_first_chunk()?;
-                (Some(PublicKey::from_bytes(writer).ok()?), conversation)
-            }
-        };
-        let (to, conversation) =
-            (records::device_in_name(device)?, Conversation::in_name(conversation)?);
-        Some(Self { to, read_of, series: *series, conversation })
-    }
-
-    /// Encodes the record of a receipt in the outbox: length of the name (1) || name || value.
-    fn to_bytes(self) -> Vec<u8> {
-        let name = self.name();
-        let len = u8::try_from(name.len()).unwrap_or_default();
-        [&[len], &name[..], &self.value()].concat()
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (len, rest) = bytes.split_first()?;
-        let (name, value) = rest.split_at_checked(usize::from(*len))?;
-        Self::read(name, value)
-    }
-}
-
-/// Returns true if receipts are due.
+/// Returns true if notes are due which can be sent.
 pub(super) fn is_due(engine: &mut Engine) -> Result<bool, EngineError> {
-    engine.transaction(|it| Ok(!it.records_after(DUE, &[], 1)?.is_empty()))
+    let own = engine.address();
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        for due in Due::page(transaction, PAGE)?.into_iter().filter(|due| due.to != own) {
+            let waits_for_group =
+                due.subject == Subject::Rules && Place::of(transaction, &due)?.is_none();
+            if !waits_for_group {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    })
 }
 
-/// Returns true if receipts are due, or encrypted and waiting to be sent.
+/// Returns true if notes are due, or encrypted and waiting to be sent.
 pub(super) fn waits(engine: &mut Engine) -> Result<bool, EngineError> {
-    Ok(is_due(engine)? || !engine.transaction(|it| receipts_that_wait(it))?.is_empty())
+    Ok(is_due(engine)? || !engine.transaction(|it| notes_that_wait(it))?.is_empty())
 }
 
-/// Encrypts the receipts that are due, each as a note for the device that wrote the texts, and read
-/// marks for the other devices of this person. Members of teams, contacts and persons to whom this
-/// device has written receive receipts. The caller MUST
-/// have sent the texts before: a receipt stays due while texts for the same device wait. An older
-/// receipt that still waits for the same device is dropped. Returns true if receipts wait.
-pub(super) fn encrypt_receipts(
+/// Encrypts the notes that are due: receipts for the devices that wrote the texts, and read marks
+/// and rules for the other devices of this person. Members of teams, contacts and persons to whom
+/// this device has written receive receipts. The caller MUST have sent the texts before: a note
+/// stays due while texts for the same device wait. An older note on the same subject that still
+/// waits for the same device is dropped. Returns true if notes wait.
+pub(super) fn encrypt_notes(
     engine: &SharedEngine<'_>,
     files: &NodeFiles<'_>,
 ) -> Result<bool, EngineError> {
-    let due = engine.transaction(|it| it.records_after(DUE, &[], MAX_RECEIPTS))?;
+    let mut due = engine.transaction(|it| Due::page(it, MAX_RECEIPTS))?;
     if due.is_empty() {
         return engine.transaction(|transaction| has_others(transaction));
     }
-    let due = due.iter().map(|(name, conversation)| Due::read(name, conversation));
-    let mut due: Vec<_> = due.collect::<Option<_>>().ok_or(EngineError::Damaged("due"))?;
     let contacts = files.contacts();
-    let own = engine.address().identity;
+    let own = engine.address();
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         let mut busy = HashSet::new();
         Target::each(transaction, &mut |_, target| {
             busy.extend(target.group.filter(|_| target.is_text()));
         })?;
         let mut places = HashMap::new();
-        for Due { to, conversation, .. } in &due {
-            let of = (*to, *conversation);
+        for it in &due {
+            let of = (it.to, it.conversation());
             if places.contains_key(&of) {
                 continue;
             }
-            let person = &to.identity;
-            let is_known = match conversation {
-                _ if *person == own => true,
+            let person = &it.to.identity;
+            let is_known = match it.conversation() {
+                _ if *person == own.identity => true,
                 // Members of a team know of each other.
-                Conversation::Group(_) => true,
-                Conversation::Person(_) => {
+                None | Some(Conversation::Group(_)) => true,
+                Some(with @ Conversation::Person(_)) => {
                     contacts.name_of(person).is_some()
-                        || TextId::has_written_in(transaction, conversation)?
+                        || TextId::has_written_in(transaction, &with)?
                 }
             };
-            let confirms = is_known && BlockedPerson::of(transaction, person)?.is_none();
+            let confirms =
+                is_known && it.to != own && !Rule::of(transaction, person)?.blocked.is_on();
             let place = match confirms {
-                true => Place::of(transaction, conversation, to)?,
+                true => Place::of(transaction, it)?,
                 false => None,
             };
             places.insert(of, place);
         }
-        let place = |it: &Due| places.get(&(it.to, it.conversation)).and_then(Option::as_ref);
+        let place = |it: &Due| places.get(&(it.to, it.conversation())).and_then(Option::as_ref);
         due.retain(|it| place(it).is_none_or(|place| !busy.contains(&place.group)));
-        for (number, of) in receipts_that_wait(transaction)? {
+        for (number, of) in notes_that_wait(transaction)? {
             if due.contains(&of) {
-                forget_receipt(transaction, number)?;
+                forget_note(transaction, number)?;
             }
         }
+        let mut rules = None;
         for it in &due {
-            if let Some(place) = place(it) {
-                place.encrypt(transaction, &own, it)?;
+            match place(it) {
+                Some(place) => {
+                    if let Some(plaintext) = plaintext(transaction, &own, it, &mut rules)? {
+                        place.encrypt(transaction, it, &plaintext)?;
+                    }
+                }
+                None if it.subject == Subject::Rules && is_other(transaction, &own, it)? => {
+                    continue;
+                }
+                None => {}
             }
-            transaction.remove_record(DUE, &it.name())?;
+            it.remove(transaction)?;
         }
         has_others(transaction)
     })
+}
+
+/// Returns true if a note is for another device of this person that was not revoked.
+fn is_other(
+    transaction: &Transaction<'_, '_>,
+    own: &Address,
+    due: &Due,
+) -> Result<bool, EngineError> {
+    let record = known_in(transaction, &own.identity)?;
+    let is_there = record.is_some_and(|it| it.device(due.to.device.into()).is_some());
+    Ok(is_there && due.to != *own)
 }
 
 /// Returns true if something that is no text waits for the hub.
@@ -278,51 +251,67 @@ fn has_others(transaction: &Transaction<'_, '_>) -> Result<bool, EngineError> {
     Ok(has_others)
 }
 
-/// Group in which a device gets a receipt.
+/// Makes the plaintext of a note. `None` if there is nothing to say. `rules` are read once.
+fn plaintext(
+    transaction: &Transaction<'_, '_>,
+    own: &Address,
+    due: &Due,
+    rules: &mut Option<RuleNote>,
+) -> Result<Option<Zeroizing<Vec<u8>>>, EngineError> {
+    let Subject::Texts { conversation, series, read_of } = due.subject else {
+        let rules = match rules {
+            Some(rules) => rules,
+            None => rules.insert(RuleNote::of(transaction)?),
+        };
+        return Ok(rules.plaintext(&own.identity));
+    };
+    let (kind, writer) = match read_of {
+        Some(writer) => (ReceiptKind::READ, writer),
+        None => (ReceiptKind::DELIVERED, due.to.identity),
+    };
+    let of = (conversation, writer, series);
+    let runs = match read_of {
+        Some(_) => read_texts::of(transaction, &of)?,
+        None => Arrived::of(transaction, &of)?.map(|it| it.runs),
+    };
+    let receipt = runs.map(|runs| TextReceipt { series, runs });
+    Ok(receipt.and_then(|it| it.plaintext(kind, &own.identity, &writer)))
+}
+
+/// Group in which a device gets a note.
 struct Place {
     group: HubGroupId,
     peer: PeerId,
 }
 
 impl Place {
-    /// Finds a group of a conversation in which a device is a member. `None` if there is none: no
-    /// group is made for a receipt.
-    fn of(
-        transaction: &mut Transaction<'_, '_>,
-        conversation: &Conversation,
-        device: &Address,
-    ) -> Result<Option<Self>, EngineError> {
-        let groups = HubGroups::of(transaction, conversation)?;
-        for group in groups.groups.iter().filter(|it| it.given_up == 0) {
+    /// Finds a group in which a device is a member: one of the conversation that the note is about,
+    /// and for rules of any, that with oneself before others. `None` if there is none: no group is
+    /// made for a note.
+    fn of(transaction: &mut Transaction<'_, '_>, due: &Due) -> Result<Option<Self>, EngineError> {
+        let mut all = match due.conversation() {
+            Some(conversation) => vec![HubGroups::of(transaction, &conversation)?],
+            None => HubGroups::all(transaction)?,
+        };
+        let with_oneself = Conversation::Person(due.to.identity);
+        all.sort_by_key(|it| it.conversation != with_oneself);
+        for group in all.iter().flat_map(|it| &it.groups).filter(|it| it.given_up == 0) {
             let members = transaction.group_peers(&group.id)?;
-            if let Some((_, peer)) = members.into_iter().find(|(address, _)| address == device) {
+            if let Some((_, peer)) = members.into_iter().find(|(address, _)| *address == due.to) {
                 return Ok(Some(Self { group: group.id, peer }));
             }
         }
         Ok(None)
     }
 
-    /// Encrypts a receipt.
+    /// Encrypts a note.
     fn encrypt(
         &self,
         transaction: &mut Transaction<'_, '_>,
-        own: &PublicKey,
         due: &Due,
+        plaintext: &[u8],
     ) -> Result<(), EngineError> {
-        let &Due { to, read_of, series, conversation } = due;
-        let (kind, writer) = match read_of {
-            Some(writer) => (ReceiptKind::READ, writer),
-            None => (ReceiptKind::DELIVERED, to.identity),
-        };
-        let of = (conversation, writer, series);
-        let runs = match read_of {
-            Some(_) => read_texts::of(transaction, &of)?,
-            None => Arrived::of(transaction, &of)?.map(|it| it.runs),
-        };
-        let Some(runs) = runs else { return Ok(()) };
-        let receipt = TextReceipt { series, runs }.plaintext(kind, own, &writer);
-        let Some(plaintext) = receipt else { return Ok(()) };
-        match transaction.send_note(&self.group, to, &plaintext, &mut OsRandom) {
+        match transaction.send_note(&self.group, due.to, plaintext, &mut OsRandom) {
             Ok(sequence) => {
                 transaction.put_record(RECEIPT, &sequence.to_be_bytes(), &due.to_bytes())?;
                 Target::member(self.group, self.peer).put(transaction, sequence)
@@ -335,7 +324,7 @@ impl Place {
 }
 
 /// Returns the receipts in the outbox, each with the device that gets it and the series.
-fn receipts_that_wait(transaction: &Transaction<'_, '_>) -> Result<Vec<(u64, Due)>, EngineError> {
+fn notes_that_wait(transaction: &Transaction<'_, '_>) -> Result<Vec<(u64, Due)>, EngineError> {
     let (mut after, mut found) = (Vec::new(), Vec::new());
     loop {
         let page = transaction.records_after(RECEIPT, &after, PAGE)?;
@@ -354,7 +343,7 @@ fn receipts_that_wait(transaction: &Transaction<'_, '_>) -> Result<Vec<(u64, Due
     }
 }
 
-fn forget_receipt(transaction: &Transaction<'_, '_>, number: u64) -> Result<(), EngineError> {
+fn forget_note(transaction: &Transaction<'_, '_>, number: u64) -> Result<(), EngineError> {
     transaction.remove_record(RECEIPT, &number.to_be_bytes())?;
     Target::settle(transaction, number)
 }

@@ -9,6 +9,7 @@ use endseal_session::{ConversationId, Engine, EngineError, Failure};
 use super::conversation::Conversation;
 use super::departure::LeftTeam;
 use super::directory::{self, device_of};
+use super::due::{Due, Subject};
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::hub_groups::{HubGroup, HubGroups, conversation_of_group};
@@ -67,6 +68,13 @@ pub(super) async fn note_unopened(
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         for Unopened { peer, group, failure } in &unopened {
             let conversation = conversation_of_group(transaction, group)?;
+            // It may have been a note with the rules of another device of this person.
+            if *failure == Some(Failure::OldEpoch)
+                && let Some(device) = device_of(transaction, peer)?
+                && device.identity == own
+            {
+                Due { to: device, subject: Subject::Rules }.put(transaction)?;
+            }
             match (failure, conversation) {
                 // A receipt came after a commit of this device.
                 (Some(Failure::OldEpoch), Some(Conversation::Person(person))) => {

@@ -11,7 +11,6 @@ use endseal_session::group::{Members, MembershipState};
 use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
 
 use super::arrivals::{drop_messages, is_newest, note_passed_over, noted};
-use super::blocked_person::BlockedPerson;
 use super::conversation::Conversation;
 use super::departure::{self, LeftTeam};
 use super::directory;
@@ -22,12 +21,14 @@ use super::hub_groups::{Documents, HubGroup, HubGroups};
 use super::in_force;
 use super::joined::Joined;
 use super::known_persons::KnownPersons;
+use super::known_record::known_in;
 use super::node_files::{NodeFiles, RosterResult};
 use super::payload::HubGroupId;
 use super::problem::{self, ProblemClass};
 use super::records::{self, GROUP, JOINED, Transaction};
 use super::report::SyncReport;
 use super::resend::give_up_group;
+use super::rule::Rule;
 use super::shared_engine::SharedEngine;
 
 /// Limit on the conversations with unknown persons that have groups.
@@ -254,7 +255,7 @@ fn is_late(
     }
     for person in persons {
         let stated = state.record_of(person).map_or(0, |(epoch, _)| epoch);
-        let known = directory::known_in(transaction, person)?;
+        let known = known_in(transaction, person)?;
         if known.is_some_and(|known| known.epoch() > stated) {
             return Ok(true);
         }
@@ -302,7 +303,7 @@ fn is_of_blocked(
     let has_left = LeftTeam::of(transaction, &Conversation::Group(*roster.id()))?.is_some();
     let is_known = !has_left && files.roster(roster.id()).is_some();
     for person in [Some(roster.owner()), Some(roster.signer()), maker].into_iter().flatten() {
-        if !is_known && BlockedPerson::of(transaction, person)?.is_some() {
+        if !is_known && Rule::of(transaction, person)?.blocked.is_on() {
             return Ok(true);
         }
     }

@@ -36,8 +36,16 @@ pub(super) async fn serve_calls(
         // Texts of a request may move to the inbox: those of a new contact with `persons`.
         let is_accepted =
             matches!(request, Request::Accept { .. } | Request::Say { .. } | Request::Persons {});
-        let is_said =
-            is_accepted || matches!(request, Request::MarkRead { .. } | Request::Leave { .. });
+        let is_said = is_accepted
+            || matches!(
+                request,
+                Request::MarkRead { .. }
+                    | Request::Leave { .. }
+                    | Request::Block { .. }
+                    | Request::Unblock { .. }
+                    | Request::Mute { .. }
+                    | Request::Verify { .. }
+            );
         let is_work = is_said
             || matches!(
                 request,
@@ -47,7 +55,6 @@ pub(super) async fn serve_calls(
                     | Request::UnsendAll { .. }
                     | Request::DeleteTexts { .. }
                     | Request::DeleteTextsBefore { .. }
-                    | Request::Block { .. }
             );
         let mut answer = engine.with(|engine| match request {
             Request::Backup {} => write_backup(home, device, engine),

@@ -17,6 +17,7 @@ mod random_visits;
 mod read_marks;
 mod receipts;
 mod returns;
+mod rules;
 mod service;
 mod team_attacks;
 mod teams;

@@ -7,7 +7,8 @@ use endseal_codec::ReceiptKind;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::Address;
 use endseal_node::messages::{
-    Conversation, HistoryRow, Membership, Payload, PayloadKind, Problem, Text, TextReceipt,
+    Conversation, HistoryRow, Membership, Payload, PayloadKind, Problem, RuleNote, Text,
+    TextReceipt,
 };
 use endseal_testing::hex;
 use serde_json::Value;
@@ -31,7 +32,7 @@ fn every_vector_is_read_as_it_says() {
         assert_eq!(vector.as_object().unwrap().len(), fields, "fields of {}", path.display());
         counts[usize::from(found.is_ok())] += 1;
     }
-    assert_eq!(counts, [102, 37], "refusals and successes");
+    assert_eq!(counts, [115, 41], "refusals and successes");
 }
 
 /// Returns the number of inputs of the kind, and the outputs.
@@ -41,6 +42,7 @@ fn read(vector: &Value) -> (usize, Found) {
         "text" => (3, said(vector).ok_or("text")),
         "receipt" => (3, receipt(ReceiptKind::DELIVERED, vector).ok_or("receipt")),
         "read-mark" => (3, receipt(ReceiptKind::READ, vector).ok_or("receipt")),
+        "rules" => (2, rules(vector).ok_or("rules")),
         "hub" => (2, hub(vector).ok_or("record")),
         "history" => (2, row(vector).ok_or("record")),
         "problem" => (2, problem(vector).ok_or("record")),
@@ -69,6 +71,13 @@ fn said(vector: &Value) -> Option<Outputs> {
     let plaintext = bytes(vector, "bytes");
     let text = Text::read(&plaintext, &key("sender"), &Conversation::Person(key("receiver")))?;
     Some(vec![("text", text.text.to_owned()), ("time", text.time.to_string())])
+}
+
+fn rules(vector: &Value) -> Option<Outputs> {
+    let own = PublicKey::from_bytes(&bytes(vector, "sender").try_into().unwrap()).unwrap();
+    let note = RuleNote::read(&bytes(vector, "bytes"), &own)?;
+    let rules: Vec<_> = note.rules().map(|it| hex(&it)).collect();
+    Some(vec![("rules", rules.join(" "))])
 }
 
 fn receipt(kind: ReceiptKind, vector: &Value) -> Option<Outputs> {

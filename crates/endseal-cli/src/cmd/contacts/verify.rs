@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         with_node(args.store.wait, ctx, |node, _| node.call(request))?;
     }
     let confirmation = change.map(|is_verified| match is_verified {
-        true => format!("{name} is verified on this device"),
+        true => format!("{name} is verified"),
         false => format!("{name} is not verified any more"),
     });
     let json = json::object([

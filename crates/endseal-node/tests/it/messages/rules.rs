@@ -1,0 +1,144 @@
+//! Rules about persons, which all devices of a person have.
+
+use core::num::NonZeroU32;
+
+use endseal_keyring::person::PersonChanges;
+use endseal_node::messages::{
+    PersonRules, accept, block, person_rules, set_muted, set_verified, status, unblock,
+};
+
+use super::teams::{second_device, texts};
+use super::world::{People, Person, World};
+
+/// Alice, and a person with two devices who does not know her.
+async fn outsiders(world: &World) -> (Person, Person, Person) {
+    let alice = world.member("alice").await;
+    let mut bob = world.member("bob").await;
+    let mut second = second_device(world, &bob, "bob second");
+    second.join(world).await;
+    bob.record = second.record.clone();
+    (bob.people, second.people) = (People::default(), People::default());
+    (alice, bob, second)
+}
+
+async fn visit(world: &World, people: &mut [&mut Person]) {
+    for person in people {
+        person.sync(world).await;
+    }
+}
+
+fn rules(person: &mut Person) -> Vec<PersonRules> {
+    person_rules(&mut person.engine).unwrap()
+}
+
+fn waiting(person: &mut Person) -> u64 {
+    status(&mut person.engine).unwrap().requests
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_blocked_on_one_device_is_blocked_on_all() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    alice.say(&bob.identity, "first");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    assert_eq!((waiting(&mut bob), waiting(&mut second)), (1, 1));
+    assert_eq!(block(&mut bob.engine, &alice.identity).unwrap(), 1);
+    visit(&world, &mut [&mut bob, &mut second]).await;
+    assert_eq!(waiting(&mut second), 0);
+    alice.say(&bob.identity, "while blocked");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    for device in [&mut bob, &mut second] {
+        assert_eq!((waiting(device), texts(device)), (0, Vec::new()));
+        assert!(rules(device)[0].blocked.is_some());
+        assert_eq!(rules(device)[0].dropped, 1);
+    }
+    // Both know the same, so that nothing more is sent.
+    for device in [&mut bob, &mut second] {
+        let report = device.sync(&world).await;
+        assert_eq!((report.received, report.receipts), (0, 0), "{report:?}");
+    }
+    assert_eq!(unblock(&mut second.engine, &alice.identity).unwrap(), Some(1));
+    visit(&world, &mut [&mut second, &mut bob]).await;
+    assert_eq!(rules(&mut bob), []);
+    alice.say(&bob.identity, "later");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    assert_eq!((waiting(&mut bob), waiting(&mut second)), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_accepted_on_one_device_is_accepted_on_all() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    alice.say(&bob.identity, "one");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    accept(&mut bob.engine, &bob.home, &alice.identity).unwrap();
+    visit(&world, &mut [&mut bob, &mut second]).await;
+    assert_eq!((waiting(&mut second), texts(&mut second)), (0, vec!["one".to_owned()]));
+    // What was accepted by a new contact, too.
+    let mut carol = world.member("carol").await;
+    carol.say(&bob.identity, "two");
+    visit(&world, &mut [&mut carol, &mut bob, &mut second]).await;
+    second.knows(&carol, "carol");
+    visit(&world, &mut [&mut second, &mut bob]).await;
+    // The first one was read on the second device.
+    assert_eq!(texts(&mut bob), ["two"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_rules_of_the_same_time_hold_both() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    alice.say(&bob.identity, "text");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    set_muted(&mut bob.engine, &alice.identity, true).unwrap();
+    set_verified(&mut second.engine, &alice.identity, true).unwrap();
+    block(&mut bob.engine, &alice.identity).unwrap();
+    accept(&mut second.engine, &second.home, &alice.identity).unwrap();
+    for _ in 0..2 {
+        visit(&world, &mut [&mut bob, &mut second]).await;
+    }
+    for device in [&mut bob, &mut second] {
+        let rules = rules(device)[0];
+        assert!(rules.is_muted && rules.is_verified && rules.blocked.is_some(), "{rules:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_device_gets_the_rules() {
+    let world = World::new();
+    let mut bob = world.member("bob").await;
+    let mut alice = world.member("alice").await;
+    bob.people = People::default();
+    alice.say(&bob.identity, "text");
+    visit(&world, &mut [&mut alice, &mut bob]).await;
+    block(&mut bob.engine, &alice.identity).unwrap();
+    bob.sync(&world).await;
+    let mut second = second_device(&world, &bob, "bob second");
+    second.join(&world).await;
+    bob.record = second.record.clone();
+    // There is a group for them with the first conversation.
+    let mut carol = world.member("carol").await;
+    bob.say(&carol.identity, "hello");
+    for _ in 0..2 {
+        visit(&world, &mut [&mut bob, &mut second, &mut carol]).await;
+    }
+    assert_eq!(rules(&mut second).len(), 1);
+    assert!(rules(&mut second)[0].blocked.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_device_makes_no_rules() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    alice.say(&bob.identity, "text");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    // Its note waits at the hub when it is revoked.
+    block(&mut second.engine, &alice.identity).unwrap();
+    second.sync(&world).await;
+    let mut changes = PersonChanges::new();
+    changes.remove(NonZeroU32::new(2).unwrap());
+    bob.record = bob.record.next_epoch(&bob.root, &changes).unwrap();
+    visit(&world, &mut [&mut bob, &mut alice]).await;
+    assert_eq!(rules(&mut bob).iter().filter(|it| it.blocked.is_some()).count(), 0);
+    assert_eq!(waiting(&mut bob), 1);
+}
