@@ -73,6 +73,7 @@ mod read_texts;
 mod receipt;
 mod records;
 mod recovery;
+mod replaced;
 mod replacement;
 mod report;
 mod request;

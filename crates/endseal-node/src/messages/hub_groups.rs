@@ -69,6 +69,12 @@ impl HubGroup {
         (self.announces != [0; 16] && self.notice == Notice::Due).then_some(self.announces)
     }
 
+    /// Returns true if the members have not learned yet that this group replaces another one than
+    /// `group`.
+    pub(super) fn is_announcing(&self, group: &HubGroupId) -> bool {
+        self.announces != [0; 16] && self.announces != *group && self.notice != Notice::Stored
+    }
+
     /// Makes the others learn that this group replaces another one.
     pub(super) fn announce(&mut self, replaced: HubGroupId) {
         (self.announces, self.notice) = (replaced, Notice::Due);

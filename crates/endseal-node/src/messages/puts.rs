@@ -21,6 +21,7 @@ use super::membership::membership_in;
 use super::payload::{HubGroupId, Payload, PayloadKind};
 use super::problem::{self, ProblemClass};
 use super::records::{self, Transaction};
+use super::replaced::{self, Replaced};
 use super::report::SyncReport;
 use super::requeue::requeue;
 use super::resend::give_up_group;
@@ -435,7 +436,7 @@ fn take_back(
         Waiting::put_again(transaction, target.row, conversation)?;
         report.returned += 1;
     } else {
-        note_notice(transaction, target, Notice::Due)?;
+        note_notice(transaction, sequence, target, Notice::Due)?;
         unconfirmed::make_due(transaction, sequence)?;
     }
     Target::settle(transaction, sequence)
@@ -453,7 +454,7 @@ fn stored(
             let target = Target::of(transaction, *sequence)?;
             texts += u64::from(target.as_ref().is_some_and(Target::is_text));
             if let Some(target) = target {
-                note_notice(transaction, &target, Notice::Stored)?;
+                note_notice(transaction, *sequence, &target, Notice::Stored)?;
             }
             Target::settle(transaction, *sequence)?;
         }
@@ -474,6 +475,7 @@ fn stored(
 /// due meanwhile stays due.
 fn note_notice(
     transaction: &mut Transaction<'_, '_>,
+    sequence: u64,
     target: &Target,
     notice: Notice,
 ) -> Result<(), EngineError> {
@@ -482,6 +484,12 @@ fn note_notice(
         return Ok(());
     }
     let Some(conversation) = conversation_of_group(transaction, group)? else { return Ok(()) };
+    if let Some(replaced) = Replaced::in_outbox(transaction, &conversation, sequence)? {
+        return match notice {
+            Notice::Stored => replaced.remove(transaction),
+            _ => replaced::make_due(transaction, &conversation, sequence),
+        };
+    }
     let mut groups = HubGroups::of(transaction, &conversation)?;
     if groups.group_mut(group).is_some_and(|it| it.notice == Notice::Waits) {
         groups.set_notice(group, notice);

@@ -87,6 +87,9 @@ pub(super) const DEPARTED: u16 = 41;
 pub(super) const IN_FORCE: u16 = 42;
 /// Milliseconds by which the clock of this device is behind that of the hub.
 pub(super) const CLOCK: u16 = 43;
+/// Groups that are to be announced as replaced: [`Replaced`](super::replaced::Replaced), by
+/// conversation and group.
+pub(super) const REPLACED: u16 = 46;
 /// Texts of others that this person has read, by their writer and series.
 pub(super) const READ: u16 = 44;
 /// Numbers of the last rows of before they came, of persons who became members of a team, by team

@@ -15,7 +15,8 @@ use super::frame_target::{FRAME, Target};
 use super::history::page_in;
 use super::hub_groups::{HubGroups, conversation_of_group};
 use super::payload::HubGroupId;
-use super::records::{COMMIT, DUE, FORMER, GROUPS, RECEIPT, Transaction};
+use super::records::{COMMIT, DUE, FORMER, GROUPS, RECEIPT, REPLACED, Transaction};
+use super::replaced;
 use super::shared_engine::SharedEngine;
 use super::text_id::TextId;
 use super::unconfirmed;
@@ -50,7 +51,10 @@ pub(super) fn give_up_group(
     })?;
     for (sequence, row) in frames {
         match row {
-            0 => unconfirmed::make_due(transaction, sequence)?,
+            0 => {
+                unconfirmed::make_due(transaction, sequence)?;
+                replaced::make_due(transaction, conversation, sequence)?;
+            }
             row => Waiting::put_again(transaction, row, *conversation)?,
         }
         Target::settle(transaction, sequence)?;
@@ -258,7 +262,7 @@ pub(crate) fn begin_anew(
         }
         resend_missing(transaction, &own)?;
         // Conversations of groups stay: unread texts are of such groups.
-        for kind in [RECEIPT, DUE, FRAME, COMMIT, GROUPS] {
+        for kind in [RECEIPT, DUE, FRAME, COMMIT, GROUPS, REPLACED] {
             remove_all(transaction, kind)?;
         }
         transaction.put_record(FORMER, key.as_bytes(), &[])?;

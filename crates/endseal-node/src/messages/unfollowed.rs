@@ -19,6 +19,7 @@ use super::node_files::NodeFiles;
 use super::payload::HubGroupId;
 use super::problem::{self, ProblemClass};
 use super::records::Transaction;
+use super::replaced;
 use super::resend::{give_up_group, resend_last};
 use super::shared_engine::SharedEngine;
 
@@ -185,7 +186,10 @@ pub(super) fn announce_again(
     let mut groups = HubGroups::of(transaction, conversation)?;
     let may_give_up = groups.may_give_up();
     match groups.groups.iter_mut().find(|it| it.given_up == 0) {
-        Some(sending) if sending.id == *group || sending.announced().is_some() => Ok(()),
+        Some(sending) if sending.id == *group => Ok(()),
+        Some(sending) if sending.is_announcing(group) => {
+            replaced::note(transaction, conversation, group)
+        }
         Some(sending) => {
             sending.announce(*group);
             groups.put(transaction)

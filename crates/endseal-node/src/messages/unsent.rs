@@ -24,6 +24,7 @@ use super::in_force;
 use super::lost_member;
 use super::payload::HubGroupId;
 use super::records::{Transaction, UNSENT};
+use super::replaced::{self, Replaced};
 use super::replacement;
 use super::report::{Skipped, SkippedReason, SyncReport};
 use super::undelivered::{is_unsent, new_since, receivers};
@@ -285,19 +286,22 @@ impl KnownDocuments {
                 lost.insert(groups.conversation);
             }
         }
-        let is_due = |it: &&HubGroups| {
+        let is_due = |it: &HubGroups| {
             let Documents { own, roster } = self.documents(&it.conversation);
             let is_later = own > it.documents.own || roster > it.documents.roster;
             let is_held = it.groups.iter().any(|it| it.given_up == 0);
             let is_due =
                 is_later || it.must_announce() || !is_held || lost.contains(&it.conversation);
-            !it.groups.is_empty() && is_due
+            Ok::<_, EngineError>(
+                !it.groups.is_empty()
+                    && (is_due || replaced::is_due(transaction, &it.conversation)?),
+            )
         };
         let mut due = Vec::new();
         for it in &all {
             let is_due = match LeftTeam::of(transaction, &it.conversation)? {
                 Some(left) => left.is_due,
-                None => is_due(&it),
+                None => is_due(it)?,
             };
             due.extend(is_due.then_some(it.conversation));
         }
@@ -353,20 +357,42 @@ fn announce(
     group: &HubGroupId,
 ) -> Result<(), EngineError> {
     let mut groups = HubGroups::of(transaction, conversation)?;
-    let replaced = match groups.take_announced(group) {
-        Some(replaced) => replaced,
-        None => return Ok(()),
-    };
-    if let Some(plaintext) = replacement::plaintext(own, conversation, &replaced) {
-        match transaction.encrypt_group(group, &plaintext) {
-            Ok(sequence) => {
-                Target::members(*group, 0).put(transaction, sequence)?;
-                groups.set_notice(group, Notice::Waits);
-            }
-            Err(SendError::Engine(error)) => return Err(error),
-            // The next visit tries again.
-            Err(_) => {}
+    if let Some(replaced) = groups.take_announced(group) {
+        if encrypt_notice(transaction, (own, conversation), group, &replaced)?.is_some() {
+            groups.set_notice(group, Notice::Waits);
+        }
+        groups.put(transaction)?;
+    }
+    for replaced in Replaced::of(transaction, conversation)? {
+        if replaced.group == *group {
+            replaced.remove(transaction)?;
+        } else if replaced.sequence == 0
+            && let Some(sequence) =
+                encrypt_notice(transaction, (own, conversation), group, &replaced.group)?
+        {
+            Replaced { sequence, ..replaced }.put(transaction)?;
         }
     }
-    groups.put(transaction)
+    Ok(())
+}
+
+/// Encrypts the notice that a group replaces another one. Returns its number in the outbox, or
+/// `None` if the group cannot be used: the next visit tries again.
+fn encrypt_notice(
+    transaction: &mut Transaction<'_, '_>,
+    (own, conversation): (&PublicKey, &Conversation),
+    group: &HubGroupId,
+    replaced: &HubGroupId,
+) -> Result<Option<u64>, EngineError> {
+    let Some(plaintext) = replacement::plaintext(own, conversation, replaced) else {
+        return Ok(None);
+    };
+    match transaction.encrypt_group(group, &plaintext) {
+        Ok(sequence) => {
+            Target::members(*group, 0).put(transaction, sequence)?;
+            Ok(Some(sequence))
+        }
+        Err(SendError::Engine(error)) => Err(error),
+        Err(_) => Ok(None),
+    }
 }

@@ -19,7 +19,7 @@ use endseal_transport::{Frame, Kind};
 use super::hostile::put;
 use super::intruders::*;
 use super::lives::friends;
-use super::teams::{group, texts, write};
+use super::teams::{group, group_named, texts, write};
 use super::world::{Person, TIMEOUT, World};
 
 /// Makes a device renew its keys in all groups of a conversation with the next text.
@@ -115,6 +115,40 @@ async fn a_wrong_list_in_a_commit_of_a_member_stops_nothing() {
     }
     assert_eq!(status(&mut alice.engine).unwrap().unsent, 0);
     assert_eq!(texts(&mut carol).last().unwrap(), "to the team");
+}
+
+/// The welcomes of three teams expired, and what is said later comes at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn several_teams_without_a_welcome_are_healed_by_one_visit() {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (1_000_000, 1_000_000);
+    limits.retention = Duration::from_secs(2);
+    let mut world = World::with(limits);
+    let [mut alice, mut bob] = friends(&world).await;
+    let mut teams = Vec::new();
+    for name in ["one", "two", "three"] {
+        teams.push(*group_named(name, &mut [&mut alice, &mut bob], &[]).id());
+    }
+    for team in &teams {
+        write(&mut alice, team, "expires");
+    }
+    alice.sync(&world).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    world.stop().await;
+    world.start();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for team in &teams {
+        write(&mut alice, team, "to the team");
+    }
+    alice.sync(&world).await;
+    for _ in 0..2 {
+        bob.sync(&world).await;
+        alice.sync(&world).await;
+    }
+    bob.sync(&world).await;
+    let mut said = texts(&mut bob);
+    said.retain(|it| it == "to the team");
+    assert_eq!(said.len(), 3);
 }
 
 /// The hub deletes the welcome and the notice of a new group, and the old group is forgotten.

@@ -29,12 +29,16 @@ pub(super) fn member(at: usize, person: &Person) -> Member {
 
 /// A team of the first person, whose roster all of them have.
 pub(super) fn group(people: &mut [&mut Person], others: &[&Person]) -> Roster {
+    group_named("team", people, others)
+}
+
+pub(super) fn group_named(of_team: &str, people: &mut [&mut Person], others: &[&Person]) -> Roster {
     let all = people.iter().map(|it| &**it).chain(others.iter().copied());
     let members = all.enumerate().map(|(at, person)| member(at, person)).collect();
     let owner = &people[0];
     let lock = owner.home.lock().unwrap();
     let groups = owner.home.groups();
-    let roster = groups.create(&owner.root, name("team"), members, &lock).unwrap();
+    let roster = groups.create(&owner.root, name(of_team), members, &lock).unwrap();
     for person in &people[1..] {
         import(person, &roster);
     }
