@@ -16,6 +16,8 @@ mod error;
 mod execute;
 mod reply;
 mod request;
+mod team_rows;
+mod teams;
 
 use std::path::PathBuf;
 
@@ -25,6 +27,7 @@ pub use execute::execute;
 pub use reply::{Backup, Forgotten, NodeStatus, Page, Reply, Said, TextRow, UnsentRow, Version};
 pub(crate) use reply::{answer, notification};
 pub use request::{Id, Request};
+pub use team_rows::{MemberRow, TeamRow};
 
 pub use endseal_service::control::{MAX_CONTROL_LINE as MAX_LINE, SecretText};
 

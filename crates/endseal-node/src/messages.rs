@@ -6,7 +6,7 @@
 //! | get one's own person record back | [`recover`] |
 //! | link a new device | [`register_other`], [`send_archive`], [`receive_archive`] |
 //! | find the long identity of a person | [`long_identity`] |
-//! | write a text | [`say`], [`read_texts`] |
+//! | write a text | [`say`], [`answer`](answer()), [`read_texts`] |
 //! | send and receive | [`sync`], or [`service`](crate::service) |
 //! | read what arrived | [`unread`], [`mark_read`] |
 //! | read what was written and read | [`history`] |
@@ -21,6 +21,7 @@
 
 mod accept;
 mod address_bytes;
+mod answer;
 mod approach;
 mod archive_part;
 mod archived;
@@ -103,6 +104,7 @@ mod waiting;
 mod welcomes;
 
 pub use accept::{accept, settle_inbox};
+pub use answer::answer;
 pub(crate) use archived::{
     ArchivedItem, each_archived, is_archived_item, restore_archived, settle_restored,
 };

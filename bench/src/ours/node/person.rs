@@ -103,7 +103,7 @@ impl Person {
 pub(super) fn say(engine: &mut Engine, to: &PublicKey, lines: &str) -> Result<u64, Failure> {
     let to = Conversation::Person(*to);
     let texts: Vec<&str> = lines.lines().collect();
-    Ok(messages::say(engine, &to, &texts)?)
+    Ok(messages::say(engine, &to, &texts)?.len() as u64)
 }
 
 /// Creates an invitation to the hub that many devices may use.

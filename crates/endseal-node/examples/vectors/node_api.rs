@@ -53,6 +53,12 @@ fn accepted(dir: &Path) {
         ("say-group", "a text to a group, parameters in another order", {
             line("say", &format!(r#"{{"texts":["x"],"to":"{GROUP}"}}"#))
         }),
+        ("answer", "an answer to a text of the inbox", {
+            line("answer", r#"{"number":7,"texts":["yes"]}"#)
+        }),
+        ("answer-none", "a text that needs no answer", {
+            line("answer", r#"{"texts":[],"number":18446744073709551615}"#)
+        }),
         ("sync", "a sync that tries twice", line("sync", r#"{"attempts":2}"#)),
         ("mark-read", "numbers up to the last", {
             line("mark_read", r#"{"numbers":[0,1,18446744073709551615]}"#)
@@ -90,6 +96,10 @@ fn accepted(dir: &Path) {
             line("verify", &format!(r#"{{"person":"{person}","is_verified":true}}"#))
         }),
         ("persons", "blocked and muted persons", line("persons", "{}")),
+        ("teams", "known teams", line("teams", "{}")),
+        ("members", "members of a team", {
+            line("members", &format!(r#"{{"team":"{GROUP}","after":0}}"#))
+        }),
         ("leave", "a team is left", line("leave", &format!(r#"{{"team":"{GROUP}"}}"#))),
         ("departures", "members who have left teams", line("departures", "{}")),
         ("devices", "devices of a person", line("devices", &format!(r#"{{"person":"{person}"}}"#))),

@@ -3,11 +3,12 @@
 use endseal_keyring::device::Address;
 use endseal_session::{Engine, EngineError};
 
+use super::teams::{members, teams};
 use super::{Error, ErrorKind, Forgotten, NodeStatus, Page, Reply, Request, Said, SecretText};
 use super::{TextRow, UnsentRow, VERSION, Version};
 use crate::home::Home;
 use crate::messages::{
-    Conversation, HistoryRow, SayError, Text, Unread, accept, block, delete_texts,
+    Conversation, HistoryRow, SayError, Text, Unread, accept, answer, block, delete_texts,
     delete_texts_before, departures, devices, forget_problems, history_page, leave,
     mark_changes_seen, mark_read, muted, name_device, note_delivery, person_rules, problems,
     requests, say, set_muted, set_verified, settle_inbox, status, unblock, unread_page,
@@ -41,7 +42,13 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
         }
         Request::Status {} => {
             settle_inbox(engine, home)?;
-            Reply::Status(NodeStatus { status: status(engine)?, connected: None })
+            let own = engine.address();
+            Reply::Status(NodeStatus {
+                identity: Some(own.identity),
+                device: own.device.number(),
+                status: status(engine)?,
+                connected: None,
+            })
         }
         Request::Say { to, texts } => {
             if let Conversation::Group(id) = &to
@@ -49,10 +56,13 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
             {
                 return Err(SayError::Group.into());
             }
-            let texts = say(engine, &to, &texts)?;
+            let numbers = say(engine, &to, &texts)?;
             // What is written to a person accepts the person's request.
             settle_inbox(engine, home)?;
-            Reply::Said(Said { texts })
+            said(numbers)
+        }
+        Request::Answer { number, texts } => {
+            said(answer(engine, number, &texts, |id| home.groups().has(id))?)
         }
         Request::Unread { after } => {
             settle_inbox(engine, home)?;
@@ -100,6 +110,8 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
             forgotten(block(engine, &person)?)
         }
         Request::Unblock { person } => forgotten(unblock(engine, &person)?.unwrap_or_default()),
+        Request::Teams {} => Reply::Teams(teams(engine, home)?),
+        Request::Members { team, after } => Reply::Members(members(home, &team, after)?),
         Request::Leave { team } => forgotten(leave(engine, home, &team)?),
         Request::Departures {} => Reply::Departures(Page::only(departures(engine)?)),
         Request::Mute { person, is_muted } => {
@@ -140,6 +152,10 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
             return Err(Error::new(ErrorKind::NeedsUp, "endseal up is not running"));
         }
     })
+}
+
+fn said(numbers: Vec<u64>) -> Reply {
+    Reply::Said(Said { texts: numbers.len() as u64, numbers })
 }
 
 fn forgotten(texts: u64) -> Reply {

@@ -5,7 +5,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_service::control::to_line;
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Id, Request, SecretText};
+use super::{Error, Id, MemberRow, Request, SecretText, TeamRow};
 use crate::messages::{
     Confirmed, Conversation, Departure, DeviceChange, Devices, PersonRules, Problem, Status,
     SyncReport, TextDelivery, conversation_text,
@@ -24,7 +24,7 @@ pub enum Reply {
     Version(Version),
     /// Result of `status`.
     Status(NodeStatus),
-    /// Result of `say`.
+    /// Result of `say` and `answer`.
     Said(Said),
     /// Result of `unsend`, `unsend_all`, `delete_texts`, `delete_texts_before`, `block`, `unblock`
     /// and `leave`.
@@ -33,6 +33,10 @@ pub enum Reply {
     Unsent(Page<UnsentRow>),
     /// Result of `persons`, in the order of identities.
     Persons(Page<PersonRules>),
+    /// Result of `teams`, in the order of names.
+    Teams(Page<TeamRow>),
+    /// Result of `members`.
+    Members(Page<MemberRow>),
     /// Result of `departures`.
     Departures(Page<Departure>),
     /// Result of `sync`.
@@ -63,6 +67,12 @@ pub struct Version {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NodeStatus {
+    /// Identity of this node's person; `None` from an older node.
+    #[serde(default, with = "wire_text::optional_identity")]
+    pub identity: Option<PublicKey>,
+    /// Number of this device; 0 from an older node.
+    #[serde(default)]
+    pub device: u32,
     /// Registration and counts of waiting messages.
     #[serde(flatten)]
     pub status: Status,
@@ -70,12 +80,15 @@ pub struct NodeStatus {
     pub connected: Option<bool>,
 }
 
-/// Number of texts that were stored.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+/// Texts that were stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Said {
-    /// The number.
+    /// Their number.
     pub texts: u64,
+    /// Numbers of the texts in the history, in their order; empty from an older node.
+    #[serde(default)]
+    pub numbers: Vec<u64>,
 }
 
 /// A backup that was written into the state directory.
@@ -166,7 +179,7 @@ impl Reply {
         Ok(match to {
             Request::Version {} => Self::Version(from_str(json)?),
             Request::Status {} => Self::Status(from_str(json)?),
-            Request::Say { .. } => Self::Said(from_str(json)?),
+            Request::Say { .. } | Request::Answer { .. } => Self::Said(from_str(json)?),
             Request::Sync { .. } => Self::Report(from_str(json)?),
             Request::Unread { .. } | Request::History { .. } | Request::Requests { .. } => {
                 Self::Texts(from_str(json)?)
@@ -180,6 +193,8 @@ impl Reply {
             | Request::Unblock { .. }
             | Request::Leave { .. } => Self::Forgotten(from_str(json)?),
             Request::Persons {} => Self::Persons(from_str(json)?),
+            Request::Teams {} => Self::Teams(from_str(json)?),
+            Request::Members { .. } => Self::Members(from_str(json)?),
             Request::Departures {} => Self::Departures(from_str(json)?),
             Request::Problems {} => Self::Problems(from_str(json)?),
             Request::Devices { .. } => Self::Devices(from_str(json)?),

@@ -11,10 +11,11 @@ use crate::messages::{Conversation, DeviceName, conversation_text};
 use crate::wire_text;
 
 /// Names of all requests on the socket.
-const METHODS: [&str; 29] = [
+const METHODS: [&str; 32] = [
     "version",
     "status",
     "say",
+    "answer",
     "sync",
     "unread",
     "mark_read",
@@ -31,6 +32,8 @@ const METHODS: [&str; 29] = [
     "mute",
     "verify",
     "persons",
+    "teams",
+    "members",
     "leave",
     "departures",
     "problems",
@@ -62,6 +65,14 @@ pub enum Request {
         /// The person or group that receives them.
         #[serde(with = "conversation_text")]
         to: Conversation,
+        /// The texts, each of at most 800,000 bytes.
+        texts: Vec<SecretText>,
+    },
+    /// Stores texts to the conversation of a text in the inbox, and moves that text to the history:
+    /// both, or neither. Nothing is done if the inbox does not have the text.
+    Answer {
+        /// Number of the text in the inbox.
+        number: u64,
         /// The texts, each of at most 800,000 bytes.
         texts: Vec<SecretText>,
     },
@@ -168,6 +179,16 @@ pub enum Request {
     },
     /// Returns persons who are blocked, muted or verified, or whose requests wait.
     Persons {},
+    /// Returns the teams of which a roster is known.
+    Teams {},
+    /// Returns the members of a team, in the order of its roster.
+    Members {
+        /// The team.
+        #[serde(with = "conversation_text")]
+        team: Conversation,
+        /// Only members with higher numbers are returned.
+        after: u64,
+    },
     /// Leaves a team. Its unsent texts are cancelled.
     Leave {
         /// The team.

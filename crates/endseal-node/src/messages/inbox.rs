@@ -125,36 +125,52 @@ pub(crate) fn unread_page(
 /// # Errors
 /// Returns [`EngineError`] if the store fails. Nothing was moved then.
 pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError> {
-    let (time, own) = (records::now(), engine.address());
-    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        let noted = arrivals::noted(transaction)?;
-        let mut marks = HashMap::<OfSeries, Runs>::new();
-        for some in numbers.chunks(MARKED) {
-            // Read all of them before the first is consumed, because reading makes the store write
-            // out what was consumed.
-            let mut read = Vec::new();
-            for number in some {
-                let found = transaction.inbox(number.saturating_sub(1), 1)?;
-                for received in found.into_iter().filter(|it| it.number == *number) {
-                    read.extend(Unread::of(transaction, received)?);
+    let own = engine.address();
+    engine.transaction(|it: &mut Transaction<'_, '_>| mark_read_in(it, own, numbers))
+}
+
+/// [`mark_read`] in a transaction.
+pub(super) fn mark_read_in(
+    transaction: &mut Transaction<'_, '_>,
+    own: Address,
+    numbers: &[u64],
+) -> Result<(), EngineError> {
+    let time = records::now();
+    let mut marks = HashMap::<OfSeries, Runs>::new();
+    for some in numbers.chunks(MARKED) {
+        // Read all of them before the first is consumed, because reading makes the store write out
+        // what was consumed.
+        let mut read = Vec::new();
+        for number in some {
+            read.extend(unread_text(transaction, *number)?);
+        }
+        for Unread { number, conversation, writer, plaintext } in read {
+            // Another command may have shown the same message.
+            if transaction.consume(number)? {
+                let from = writer.identity;
+                let id = read_marks::id_of(&plaintext, &conversation, &from, &own.identity);
+                if let Some(TextId { series, number }) = id {
+                    let runs = marks.entry((conversation, from, series)).or_default();
+                    runs.add(number, number, MAX_RUNS);
                 }
-            }
-            read.retain(|it| it.number <= noted);
-            for Unread { number, conversation, writer, plaintext } in read {
-                // Another command may have shown the same message.
-                if transaction.consume(number)? {
-                    let from = writer.identity;
-                    let id = read_marks::id_of(&plaintext, &conversation, &from, &own.identity);
-                    if let Some(TextId { series, number }) = id {
-                        let runs = marks.entry((conversation, from, series)).or_default();
-                        runs.add(number, number, MAX_RUNS);
-                    }
-                    let number = records::next_number(transaction)?;
-                    let row = HistoryRow::new(number, false, writer, time, plaintext);
-                    row.put(transaction, &conversation)?;
-                }
+                let number = records::next_number(transaction)?;
+                let row = HistoryRow::new(number, false, writer, time, plaintext);
+                row.put(transaction, &conversation)?;
             }
         }
-        read_marks::note(transaction, &own, &marks)
-    })
+    }
+    read_marks::note(transaction, &own, &marks)
+}
+
+/// Returns the text with this number, or `None` if the inbox does not have it.
+pub(super) fn unread_text(
+    transaction: &Transaction<'_, '_>,
+    number: u64,
+) -> Result<Option<Unread>, EngineError> {
+    if number > arrivals::noted(transaction)? {
+        return Ok(None);
+    }
+    let mut found = transaction.inbox(number.saturating_sub(1), 1)?;
+    found.retain(|it| it.number == number);
+    found.pop().map_or(Ok(None), |received| Unread::of(transaction, received))
 }

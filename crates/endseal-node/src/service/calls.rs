@@ -39,7 +39,8 @@ pub(super) async fn serve_calls(
         let is_said = is_accepted
             || matches!(
                 request,
-                Request::MarkRead { .. }
+                Request::Answer { .. }
+                    | Request::MarkRead { .. }
                     | Request::Leave { .. }
                     | Request::Block { .. }
                     | Request::Unblock { .. }

@@ -1,5 +1,6 @@
 //! Conversations over a hub, in one process.
 
+mod answers;
 mod callers;
 mod departures;
 mod faults;

@@ -57,8 +57,12 @@ impl Caller {
         }
     }
 
+    pub(super) fn call(&self, request: &Request) -> Result<Reply, CallError> {
+        self.0.call(request)
+    }
+
     pub(super) fn done(&self, request: &Request) -> Result<(), CallError> {
-        self.0.call(request).map(drop)
+        self.call(request).map(drop)
     }
 
     fn mark_read(&self, numbers: &[u64]) -> Result<(), CallError> {

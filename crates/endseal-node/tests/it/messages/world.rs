@@ -155,7 +155,7 @@ impl Person {
     pub(crate) fn say(&mut self, to: &PublicKey, text: &str) {
         let to = Conversation::Person(*to);
         let said = messages::say(&mut self.engine, &to, &[text]);
-        assert_eq!(said.unwrap(), 1);
+        assert_eq!(said.unwrap().len(), 1);
     }
 
     /// Accepts the texts of all persons of the world. None of them is a contact.

@@ -1,0 +1,37 @@
+//! Answers to texts of the inbox.
+
+use endseal_keyring::roster::GroupId;
+use endseal_session::Engine;
+
+use super::conversation::Conversation;
+use super::error::SayError;
+use super::inbox::{mark_read_in, unread_text};
+use super::outbox::say_in;
+use super::records::Transaction;
+
+/// Stores texts for the conversation of a text in the inbox, and moves that text to the history, in
+/// one transaction. `number` is its number in the inbox. Returns the numbers of the stored texts in
+/// the history: none if the inbox does not have the text, because it was answered or read.
+///
+/// # Errors
+/// Returns [`SayError`] if a text is too long, the receiver is a blocked person, `has_group` is
+/// false for a team or this person has left it, or the store fails. Nothing was changed then.
+pub fn answer(
+    engine: &mut Engine,
+    number: u64,
+    texts: &[impl AsRef<str>],
+    has_group: impl FnOnce(&GroupId) -> bool,
+) -> Result<Vec<u64>, SayError> {
+    let own = engine.address();
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        let Some(text) = unread_text(transaction, number)? else { return Ok(Vec::new()) };
+        if let Conversation::Group(id) = &text.conversation
+            && !has_group(id)
+        {
+            return Err(SayError::Group);
+        }
+        let numbers = say_in(transaction, own, &text.conversation, texts)?;
+        mark_read_in(transaction, own, &[number])?;
+        Ok(numbers)
+    })
+}
