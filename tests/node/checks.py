@@ -327,7 +327,8 @@ def another_program_uses_a_running_node(world):
         with_bob = {"with": world.identities["bob"], "limit": 256}
         before = api.call("history", after=0, **with_bob)["result"]
         texts = {"to": world.identities["bob"], "texts": [text, ""]}
-        assert api.call("say", **texts)["result"] == {"texts": 2}
+        said = api.call("say", **texts)["result"]
+        assert said["texts"] == 2, said
         assert api.call("sync", attempts=3)["result"]["problems"] == 0
         status = api.call("status")["result"]
         assert (status["unsent"], status["connected"]) == (0, True), status
@@ -336,6 +337,7 @@ def another_program_uses_a_running_node(world):
             page = api.call("history", after=after, **with_bob)["result"]
             rows, after = rows + page["rows"], page["next"]
         assert [row["text"] for row in rows][-2:] == [text, ""], rows
+        assert [row["number"] for row in rows][-2:] == said["numbers"], (rows, said)
         assert rows[-1]["from"] == world.identities["alice"] and rows[-1]["is_sent"], rows
         error = api.call("shout")["error"]
         assert (error["code"], error["data"]) == (-32601, {"kind": "unknown_method"}), error

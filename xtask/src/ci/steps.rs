@@ -179,8 +179,8 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         after_build(run("bindings", "Python and Node open every vector", 15, BINDINGS, {
             vec![
                 cargo("clippy --manifest-path bindings/Cargo.toml --locked -- -D warnings"),
-                program("bindings/python/run"),
-                program("bindings/node/run"),
+                program(&format!("bindings/python/run --endseal {PROGRAM}")),
+                program(&format!("bindings/node/run --endseal {PROGRAM}")),
             ]
         })),
         // Workspaces of their own, which share no build folder with the other queue.
@@ -211,11 +211,22 @@ const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-f
                             -p endseal-node-api -p endseal-python --check";
 const DENY: &str = "deny --locked check bans licenses sources";
 const PEERS: &[&str] = &["vectors", "peers"];
+/// Paths of the packages, and of the node that they use.
 const BINDINGS: &[&str] = &[
     "bindings",
-    "crates/endseal-crypto",
-    "crates/endseal-envelope",
+    "crates/endseal-service",
+    "crates/endseal-node",
+    "crates/endseal-hub",
+    "crates/endseal-delivery",
+    "crates/endseal-transport",
+    "crates/endseal-session",
+    "crates/endseal-store",
     "crates/endseal-keyring",
+    "crates/endseal-envelope",
+    "crates/endseal-codec",
+    "crates/endseal-crypto",
+    "crates/endseal-cli",
+    "docs/spec/node-api.md",
     "vectors/envelope",
 ];
 

@@ -30,8 +30,8 @@ pub fn answer(
         {
             return Err(SayError::Group);
         }
-        let numbers = say_in(transaction, own, &text.conversation, texts)?;
+        // The history has the text before its answers.
         mark_read_in(transaction, own, &[number])?;
-        Ok(numbers)
+        say_in(transaction, own, &text.conversation, texts)
     })
 }

@@ -60,6 +60,7 @@ async fn a_text_is_answered_once_in_its_conversation() {
             let sent = history.iter().filter(|row| row.is_sent).map(|row| row.number);
             assert_eq!(sent.collect::<Vec<_>>(), numbers);
             assert_eq!((numbers.len(), history.len()), (2, 3), "the text itself is there, too");
+            assert!(!history[0].is_sent, "it comes before its answers");
             assert_eq!(answer(&client, row.number, &["again"]).await, Ok(Vec::new()));
         }
         assert!(unread(&client).await.is_empty());
