@@ -76,13 +76,6 @@ impl Groups<'_> {
         Ok(names)
     }
 
-    /// Returns true if a roster of the group is known. Groups that cannot be read count as known.
-    #[must_use]
-    pub fn has(&self, id: &GroupId) -> bool {
-        let names = self.list().unwrap_or_default();
-        names.iter().any(|name| self.current(name).map_or(true, |roster| roster.id() == id))
-    }
-
     /// Returns the known epochs of a group in ascending order.
     ///
     /// # Errors

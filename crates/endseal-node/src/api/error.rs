@@ -124,7 +124,7 @@ impl From<SayError> for Error {
             SayError::TooLong(text) => ErrorKind::TooLong { text },
             SayError::Blocked => ErrorKind::Blocked,
             SayError::Group => ErrorKind::NoGroup,
-            SayError::Left => ErrorKind::NotMember,
+            SayError::Left | SayError::NotMember => ErrorKind::NotMember,
             SayError::Engine(error) => return error.into(),
             _ => ErrorKind::Store,
         };

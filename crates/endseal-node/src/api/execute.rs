@@ -1,6 +1,8 @@
 //! Execution of requests on a store.
 
+use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::Address;
+use endseal_keyring::roster::GroupId;
 use endseal_session::{Engine, EngineError};
 
 use super::teams::{members, teams};
@@ -51,10 +53,8 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
             })
         }
         Request::Say { to, texts } => {
-            if let Conversation::Group(id) = &to
-                && !home.groups().has(id)
-            {
-                return Err(SayError::Group.into());
+            if let Conversation::Group(id) = &to {
+                check_team(home, &engine.address().identity, id)?;
             }
             let numbers = say(engine, &to, &texts)?;
             // What is written to a person accepts the person's request.
@@ -62,7 +62,8 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
             said(numbers)
         }
         Request::Answer { number, texts } => {
-            said(answer(engine, number, &texts, |id| home.groups().has(id))?)
+            let own = engine.address().identity;
+            said(answer(engine, number, &texts, |id| check_team(home, &own, id))?)
         }
         Request::Unread { after } => {
             settle_inbox(engine, home)?;
@@ -156,6 +157,16 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
 
 fn said(numbers: Vec<u64>) -> Reply {
     Reply::Said(Said { texts: numbers.len() as u64, numbers })
+}
+
+/// Fails if others would refuse texts of `own` to a team.
+fn check_team(home: &Home, own: &PublicKey, id: &GroupId) -> Result<(), SayError> {
+    match home.groups().known(id) {
+        Ok(None) => Err(SayError::Group),
+        Ok(Some((_, roster))) if roster.member_of_key(own).is_none() => Err(SayError::NotMember),
+        // The next visit reports a roster that cannot be read.
+        Ok(Some(_)) | Err(_) => Ok(()),
+    }
 }
 
 fn forgotten(texts: u64) -> Reply {

@@ -14,21 +14,19 @@ use super::records::Transaction;
 /// the history: none if the inbox does not have the text, because it was answered or read.
 ///
 /// # Errors
-/// Returns [`SayError`] if a text is too long, the receiver is a blocked person, `has_group` is
-/// false for a team or this person has left it, or the store fails. Nothing was changed then.
+/// Returns [`SayError`] if a text is too long, the receiver is a blocked person or a team that this
+/// person has left, `check_team` fails for it, or the store fails. Nothing was changed then.
 pub fn answer(
     engine: &mut Engine,
     number: u64,
     texts: &[impl AsRef<str>],
-    has_group: impl FnOnce(&GroupId) -> bool,
+    check_team: impl FnOnce(&GroupId) -> Result<(), SayError>,
 ) -> Result<Vec<u64>, SayError> {
     let own = engine.address();
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         let Some(text) = unread_text(transaction, number)? else { return Ok(Vec::new()) };
-        if let Conversation::Group(id) = &text.conversation
-            && !has_group(id)
-        {
-            return Err(SayError::Group);
+        if let Conversation::Group(id) = &text.conversation {
+            check_team(id)?;
         }
         // The history has the text before its answers.
         mark_read_in(transaction, own, &[number])?;

@@ -161,6 +161,8 @@ pub enum SayError {
     Group,
     /// This person has left the group.
     Left,
+    /// The newest known roster of the group does not have this person.
+    NotMember,
     /// The system's source of randomness failed.
     Random(RandomError),
     /// The store failed.
@@ -182,6 +184,7 @@ impl fmt::Display for SayError {
             Self::Blocked => f.write_str("this person is blocked"),
             Self::Group => f.write_str("no roster of this group is here"),
             Self::Left => f.write_str("you have left this group"),
+            Self::NotMember => f.write_str("you are no member of this group"),
             Self::Random(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
         }
@@ -192,7 +195,12 @@ impl error::Error for SayError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Self::Input(error) => Some(error),
-            Self::TooLong(_) | Self::NotUtf8(_) | Self::Blocked | Self::Group | Self::Left => None,
+            Self::TooLong(_)
+            | Self::NotUtf8(_)
+            | Self::Blocked
+            | Self::Group
+            | Self::Left
+            | Self::NotMember => None,
             Self::Random(error) => error.source(),
             Self::Engine(error) => error.source(),
         }

@@ -82,6 +82,8 @@ async fn programs_see_teams_and_their_members() {
     let carol = world.member("carol").await;
     let team = group(&mut [&mut alice, &mut bob], &[&carol]);
     let (id, owner, of_bob) = (*team.id(), alice.identity, bob.identity);
+    write(&mut alice, &id, "before");
+    alice.sync(&world).await;
     let without_bob = change(&alice, Some("m1"), None);
     let teams = async |client: &Caller| match ask(client, |it| it.call(&Request::Teams {})).await {
         Reply::Teams(page) => page.rows,
@@ -92,6 +94,7 @@ async fn programs_see_teams_and_their_members() {
         let status = ask(&client, |it| it.call(&Request::Status {})).await;
         let Reply::Status(status) = status else { panic!("another reply") };
         assert_eq!((status.identity, status.device), (Some(of_bob), 1));
+        ask(&client, |it| it.sync(1)).await;
         let rows = teams(&client).await;
         let row = &rows[0];
         assert_eq!((rows.len(), row.team, &*row.name), (1, Conversation::Group(id), "team"));
@@ -106,6 +109,14 @@ async fn programs_see_teams_and_their_members() {
         }
         let lock = home.lock().unwrap();
         home.groups().import(without_bob.as_bytes(), None, |_| true, &lock).unwrap();
+        // A text of before cannot be answered any more, and stays in the inbox.
+        let number = unread(&client).await[0].number;
+        assert_eq!(answer(&client, number, &["late"]).await, Err(ErrorKind::NotMember));
+        assert_eq!(unread(&client).await.len(), 1);
+        let said = client.clone();
+        let said = spawn_blocking(move || said.say(&Conversation::Group(id), &["late"]));
+        let Err(CallError::Failed(error)) = said.await.unwrap() else { panic!("not refused") };
+        assert_eq!(error.kind, ErrorKind::NotMember);
         let row = teams(&client).await.remove(0);
         assert_eq!((row.epoch, row.members, row.is_member), (2, 2, false));
         let of_a_person = Request::Members { team: Conversation::Person(owner), after: 0 };
