@@ -16,7 +16,8 @@ export class NodeError extends Error {
   readonly code: string;
   /** Further members of the kind, as `text` of `too_long`. */
   readonly data: Record<string, unknown>;
-  /** True if the node refused the request for a reason that another attempt would meet, too. */
+  /** True if the node refused these parameters, and would refuse them again. An older node that does
+   * not know the method does not refuse them. */
   readonly isRefusal: boolean;
 }
 

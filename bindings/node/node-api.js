@@ -22,9 +22,10 @@ const REPEATABLE = new Set([
   'verify', 'persons', 'teams', 'members', 'departures', 'problems', 'forget_problems', 'devices',
   'name_device', 'device_changes', 'mark_changes_seen', 'follow',
 ]);
+/** Errors that depend on the parameters. */
 const REFUSALS = new Set([
-  'line_too_long', 'parse', 'invalid_request', 'unknown_method', 'invalid_params', 'too_long', 'own', 'blocked',
-  'not_member', 'owner', 'no_group', 'unknown_text', 'encrypted', 'left',
+  'line_too_long', 'invalid_params', 'too_long', 'own', 'blocked', 'not_member', 'owner', 'no_group',
+  'unknown_text', 'encrypted', 'left',
 ]);
 
 export class NodeError extends Error {

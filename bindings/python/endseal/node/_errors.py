@@ -10,9 +10,6 @@ from .._errors import EndsealError
 _REFUSALS = frozenset(
     {
         "line_too_long",
-        "parse",
-        "invalid_request",
-        "unknown_method",
         "invalid_params",
         "too_long",
         "own",
@@ -42,7 +39,8 @@ class NodeError(EndsealError):
 
     @property
     def is_refusal(self) -> bool:
-        """True if the node refused the request for a reason that another attempt would meet, too."""
+        """True if the node refused these parameters, and would refuse them again. An older node
+        that does not know the method does not refuse them."""
         return self.code in _REFUSALS
 
     def __init__(self, code: str, message: str, data: dict[str, Any] | None = None) -> None:
