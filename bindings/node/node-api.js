@@ -414,7 +414,9 @@ function objectOf(line) {
 function errorOf(error) {
   if (typeof error?.data?.kind !== 'string') return unexpected('an error has no kind');
   const { kind, ...data } = error.data;
-  return new NodeError(kind, String(error.message), data);
+  const isOlder = kind === 'unknown_method';
+  const hint = isOlder ? ': the node may be an older program than this package' : '';
+  return new NodeError(kind, `${error.message}${hint}`, data);
 }
 
 function unexpected(message) {

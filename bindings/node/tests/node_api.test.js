@@ -205,6 +205,7 @@ test('requests that the node refuses have its codes', async () => {
   await fails(() => alice.block(identities.alice), 'own');
   await fails(() => alice.unsend(identities.bob, [1]), 'unknown_text');
   await fails(() => alice.call('shout'), 'unknown_method');
+  await assert.rejects(alice.call('shout'), /older program/);
   await alice.mute(identities.bob, true);
   await alice.verify(identities.bob, true);
   const [rules] = await alice.persons();

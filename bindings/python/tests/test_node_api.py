@@ -234,6 +234,7 @@ def test_every_method_works_and_rows_have_their_members(people: Scene) -> None:
     with pytest.raises(NodeError) as raised:
         alice.call("shout")
     assert raised.value.code == "unknown_method" and not raised.value.is_refusal
+    assert "older program" in str(raised.value)
 
 
 def has(row: object, of: type) -> None:

@@ -174,4 +174,7 @@ def error_of(error: Any) -> NodeError:
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
         return unexpected("an error has no kind")
     rest = {name: value for name, value in data.items() if name != "kind"}
-    return NodeError(data["kind"], str(error.get("message")), rest)
+    message = str(error.get("message"))
+    if data["kind"] == "unknown_method":
+        message += ": the node may be an older program than this package"
+    return NodeError(data["kind"], message, rest)
