@@ -46,7 +46,7 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
             settle_inbox(engine, home)?;
             let own = engine.address();
             Reply::Status(NodeStatus {
-                identity: Some(own.identity),
+                identity: own.identity,
                 device: own.device.number(),
                 status: status(engine)?,
                 connected: None,

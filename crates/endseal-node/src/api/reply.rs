@@ -67,11 +67,10 @@ pub struct Version {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NodeStatus {
-    /// Identity of this node's person; `None` from an older node.
-    #[serde(default, with = "wire_text::optional_identity")]
-    pub identity: Option<PublicKey>,
-    /// Number of this device; 0 from an older node.
-    #[serde(default)]
+    /// Identity of this node's person.
+    #[serde(with = "wire_text::identity")]
+    pub identity: PublicKey,
+    /// Number of this device.
     pub device: u32,
     /// Registration and counts of waiting messages.
     #[serde(flatten)]
@@ -86,8 +85,7 @@ pub struct NodeStatus {
 pub struct Said {
     /// Their number.
     pub texts: u64,
-    /// Numbers of the texts in the history, in their order; empty from an older node.
-    #[serde(default)]
+    /// Numbers of the texts in the history, in their order.
     pub numbers: Vec<u64>,
 }
 
