@@ -190,7 +190,8 @@ impl IdentityFile {
 
 #[allow(clippy::expect_used)]
 fn no_passphrase() -> Passphrase {
-    Passphrase::new(NO_PASSPHRASE).expect("a constant that is not empty, short and printable")
+    Passphrase::with_normal_form(NO_PASSPHRASE, NO_PASSPHRASE)
+        .expect("a constant that is not empty, short and printable")
 }
 
 /// Stands where a person wants no passphrase. It is public.

@@ -33,24 +33,32 @@ impl Passphrase {
     /// # Errors
     /// [`InvalidPassphrase`] if it is empty, too long or holds control characters.
     pub fn new(text: &str) -> Result<Self, InvalidPassphrase> {
-        if text.is_empty() {
-            return Err(InvalidPassphrase::Empty);
-        }
-        if text.len() > Self::MAX_LEN {
-            return Err(InvalidPassphrase::TooLong);
-        }
-        if text.bytes().any(|byte| byte.is_ascii_control()) {
-            return Err(InvalidPassphrase::ControlCharacter);
-        }
+        check(text)?;
         // Never reallocated, so that no copy stays in memory.
         let normalised = Zeroizing::new(String::with_capacity(Self::MAX_LEN));
         let mut normalised = Bounded(normalised);
         ComposingNormalizerBorrowed::new_nfkc()
             .normalize_to(text, &mut normalised)
             .map_err(|_| InvalidPassphrase::TooLong)?;
+        Ok(Self::of(text, &normalised.0))
+    }
+
+    /// [`Self::new`] without the tables of Unicode, for programs whose platform has them. The
+    /// caller MUST give the form NFKC of `text`: secrets that are sealed under another one do not
+    /// open elsewhere. It MUST wipe both texts.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn with_normal_form(text: &str, normalised: &str) -> Result<Self, InvalidPassphrase> {
+        check(text)?;
+        check(normalised)?;
+        Ok(Self::of(text, normalised))
+    }
+
+    fn of(text: &str, normalised: &str) -> Self {
         let bytes = |text: &str| Zeroizing::new(text.as_bytes().into());
-        let entered = (*normalised.0 != text).then(|| bytes(text));
-        Ok(Self { normalised: bytes(&normalised.0), entered })
+        let entered = (normalised != text).then(|| bytes(text));
+        Self { normalised: bytes(normalised), entered }
     }
 
     /// [`Self::new`] without the normal form, exported under `hazmat`.
@@ -77,6 +85,19 @@ impl Passphrase {
     pub fn chars(&self) -> usize {
         core::str::from_utf8(&self.normalised).map_or(0, |text| text.chars().count())
     }
+}
+
+fn check(text: &str) -> Result<(), InvalidPassphrase> {
+    if text.is_empty() {
+        return Err(InvalidPassphrase::Empty);
+    }
+    if text.len() > Passphrase::MAX_LEN {
+        return Err(InvalidPassphrase::TooLong);
+    }
+    if text.bytes().any(|byte| byte.is_ascii_control()) {
+        return Err(InvalidPassphrase::ControlCharacter);
+    }
+    Ok(())
 }
 
 /// Text of at most [`Passphrase::MAX_LEN`] bytes.
@@ -134,6 +155,7 @@ mod tests {
         assert_eq!(why(&"x".repeat(1024)), None);
         assert_eq!(why("b\u{e4}r \u{1f43b}"), None);
     }
+
     fn forms(text: &str) -> alloc::vec::Vec<String> {
         let passphrase = Passphrase::new(text).ok().unwrap();
         let text = |form: &[u8]| core::str::from_utf8(form).unwrap().into();
@@ -149,5 +171,21 @@ mod tests {
         // Three bytes, which NFKC makes 33 of.
         let long = |count| Passphrase::new(&"\u{fdfa}".repeat(count)).err();
         assert_eq!((long(31), long(32)), (None, Some(InvalidPassphrase::TooLong)));
+    }
+
+    #[test]
+    fn a_platform_that_normalises_makes_the_same_passphrase() {
+        let given = |text, normalised| {
+            let passphrase = Passphrase::with_normal_form(text, normalised)?;
+            Ok(passphrase.expose_forms().map(<[u8]>::to_vec).collect())
+        };
+        for (text, normalised) in [("caf\u{e9} 1", "caf\u{e9} 1"), ("cafe\u{301}", "caf\u{e9}")] {
+            let forms: alloc::vec::Vec<_> =
+                forms(text).into_iter().map(String::into_bytes).collect();
+            assert_eq!(given(text, normalised), Ok(forms));
+        }
+        assert_eq!(given("", ""), Err(InvalidPassphrase::Empty));
+        assert_eq!(given("a", "\n"), Err(InvalidPassphrase::ControlCharacter));
+        assert_eq!(given("a", &"x".repeat(1025)), Err(InvalidPassphrase::TooLong));
     }
 }
