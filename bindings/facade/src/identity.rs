@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use endseal_crypto::identity;
-use endseal_crypto::random::OsRandom;
-use endseal_keyring::{IdentityFile, IdentityText, KdfParams, Passphrase};
+use endseal_crypto::random::Random;
+use endseal_keyring::{IdentityFile, IdentityText, KdfParams};
 
 use crate::error::Error;
+use crate::passphrase::Passphrase;
 
 /// A person's secret keys. Copies of this handle share them; they are wiped with the last one.
 #[derive(Clone)]
@@ -18,9 +19,9 @@ impl Identity {
     /// Makes a new identity.
     ///
     /// # Errors
-    /// If the random source of the operating system fails.
-    pub fn generate() -> Result<Self, Error> {
-        let made = identity::Identity::generate(&mut OsRandom);
+    /// `random` if the source of randomness fails.
+    pub fn generate(random: &mut impl Random) -> Result<Self, Error> {
+        let made = identity::Identity::generate(random);
         made.map(Self::new).map_err(|error| Error::new("random", error))
     }
 
@@ -29,15 +30,15 @@ impl Identity {
     }
 
     /// Opens an identity file with its passphrase, which takes about 0.16 s; one that was made
-    /// without a passphrase with the empty one.
+    /// without a passphrase with [`Passphrase::NONE`].
     ///
     /// # Errors
     /// `header` if it is no identity file, `passphrase` if it does not open.
-    pub fn unlock(file: &[u8], passphrase: &str) -> Result<Self, Error> {
+    pub fn unlock(file: &[u8], passphrase: &Passphrase) -> Result<Self, Error> {
         let file = IdentityFile::parse(file).map_err(|error| Error::new("header", error))?;
-        let opened = match passphrase {
-            "" => file.open_without_passphrase(),
-            _ => file.open(&self::passphrase(passphrase)?).map(Some),
+        let opened = match &passphrase.0 {
+            None => file.open_without_passphrase(),
+            Some(passphrase) => file.open(passphrase).map(Some),
         };
         let opened = opened.map_err(|error| Error::new("passphrase", error))?;
         opened.map(Self::new).ok_or_else(|| Error::new("passphrase", "a passphrase is needed"))
@@ -47,10 +48,11 @@ impl Identity {
     /// write it to a place that only the owner reads, over no other identity.
     ///
     /// # Errors
-    /// `argument` for a passphrase that is empty or too long.
-    pub fn lock(&self, passphrase: &str) -> Result<String, Error> {
-        let passphrase = self::passphrase(passphrase)?;
-        let file = IdentityFile::seal(&self.0, &passphrase, KdfParams::RECOMMENDED, &mut OsRandom);
+    /// `argument` for [`Passphrase::NONE`], `random` if the source of randomness fails.
+    pub fn lock(&self, passphrase: &Passphrase, random: &mut impl Random) -> Result<String, Error> {
+        let none = || Error::argument("a passphrase is needed");
+        let passphrase = passphrase.0.as_ref().ok_or_else(none)?;
+        let file = IdentityFile::seal(&self.0, passphrase, KdfParams::RECOMMENDED, random);
         let file = file.map_err(|error| Error::new("random", error))?;
         Ok(String::from_utf8_lossy(file.as_bytes()).into_owned())
     }
@@ -70,10 +72,6 @@ impl Identity {
             (ed25519::Seed::from_bytes(ed25519), mlkem768::Seed::from_bytes(mlkem768));
         Self::new(identity::Identity::from_seeds(signing, kem))
     }
-}
-
-fn passphrase(text: &str) -> Result<Passphrase, Error> {
-    Passphrase::new(text).map_err(Error::argument)
 }
 
 /// A person's public keys: `endseal1…`, or `endsealpq1…` with the post-quantum key.

@@ -6,15 +6,20 @@ mod identity;
 mod inspect;
 mod open;
 mod open_stream;
+mod passphrase;
 mod recipients;
 mod seal;
 mod seal_stream;
 
+#[cfg(feature = "aws-lc")]
+pub use endseal_crypto::random::OsRandom;
+pub use endseal_crypto::random::{Random, RandomError};
 pub use error::Error;
 pub use identity::{Identity, PublicIdentity};
 pub use inspect::{Inspected, inspect};
-pub use open::{Info, OpenOptions, Opened, open, open_many};
+pub use open::{AgeLimit, Info, OpenOptions, Opened, open, open_many};
 pub use open_stream::OpenStream;
+pub use passphrase::Passphrase;
 pub use recipients::Recipients;
 pub use seal::{SealOptions, SuiteChoice, seal, seal_into, sealed_len};
 pub use seal_stream::SealStream;

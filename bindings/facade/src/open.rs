@@ -1,7 +1,5 @@
 //! Opening in memory.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::identity;
 use endseal_envelope::{MessageInfo, OpenError, Opener, Policy, Suite};
@@ -22,11 +20,20 @@ pub struct OpenOptions {
     pub context: Vec<u8>,
     /// Senders from whom envelopes are opened; `None` for all.
     pub senders: Option<Vec<PublicIdentity>>,
-    /// Greatest age in milliseconds. With it, envelopes without a time and those that are dated
-    /// more than five minutes ahead are refused, too.
-    pub max_age: Option<u64>,
+    /// Limit of the age. With it, envelopes without a time and those that are dated more than five
+    /// minutes ahead are refused, too.
+    pub age: Option<AgeLimit>,
     /// Refuses envelopes that are not post-quantum.
     pub requires_post_quantum: bool,
+}
+
+/// Limit of the age of an envelope. WebAssembly has no clock, so that the caller reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgeLimit {
+    /// The present, in milliseconds since 1970-01-01T00:00:00Z.
+    pub now: u64,
+    /// Greatest age in milliseconds.
+    pub max: u64,
 }
 
 impl OpenOptions {
@@ -35,10 +42,8 @@ impl OpenOptions {
         if let Some(senders) = &self.senders {
             policy = policy.senders(senders.iter().map(|it| *it.0.ed25519()));
         }
-        if let Some(max_age) = self.max_age {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-            policy = policy.age(now, max_age, MAX_AHEAD);
+        if let Some(AgeLimit { now, max }) = self.age {
+            policy = policy.age(now, max, MAX_AHEAD);
         }
         if self.requires_post_quantum {
             policy = policy.suites([Suite::X25519MlKem768]);

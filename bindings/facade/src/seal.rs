@@ -1,6 +1,6 @@
 //! Sealing in memory.
 
-use endseal_crypto::random::OsRandom;
+use endseal_crypto::random::Random;
 use endseal_envelope::{Decoys, Sealer, Suite};
 
 use crate::error::Error;
@@ -55,9 +55,14 @@ impl SealOptions {
 /// Seals content.
 ///
 /// # Errors
-/// `argument` for a context that is too long, or a suite for which a recipient has no key.
-pub fn seal(content: &[u8], options: &SealOptions) -> Result<Vec<u8>, Error> {
-    Ok(options.sealer().seal(content, &mut OsRandom)?)
+/// `argument` for a context that is too long, or a suite for which a recipient has no key; `random`
+/// if the source of randomness fails.
+pub fn seal(
+    content: &[u8],
+    options: &SealOptions,
+    random: &mut impl Random,
+) -> Result<Vec<u8>, Error> {
+    Ok(options.sealer().seal(content, random)?)
 }
 
 /// Returns the length of an envelope for so many bytes of content.
@@ -73,7 +78,12 @@ pub fn sealed_len(content_len: usize, options: &SealOptions) -> Result<usize, Er
 ///
 /// # Errors
 /// Those of [`seal`].
-pub fn seal_into(content: &[u8], options: &SealOptions, out: &mut [u8]) -> Result<(), Error> {
-    options.sealer().seal_into(content, out, &mut OsRandom)?;
+pub fn seal_into(
+    content: &[u8],
+    options: &SealOptions,
+    out: &mut [u8],
+    random: &mut impl Random,
+) -> Result<(), Error> {
+    options.sealer().seal_into(content, out, random)?;
     Ok(())
 }

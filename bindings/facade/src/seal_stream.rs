@@ -1,6 +1,6 @@
 //! Sealing content that comes in pieces.
 
-use endseal_crypto::random::OsRandom;
+use endseal_crypto::random::Random;
 
 use crate::error::Error;
 use crate::seal::SealOptions;
@@ -19,9 +19,9 @@ impl SealStream {
     ///
     /// # Errors
     /// Those of [`seal`](crate::seal).
-    pub fn new(options: &SealOptions) -> Result<Self, Error> {
+    pub fn new(options: &SealOptions, random: &mut impl Random) -> Result<Self, Error> {
         let mut begin = Vec::new();
-        let stream = options.sealer().stream(&mut OsRandom, &mut begin)?;
+        let stream = options.sealer().stream(random, &mut begin)?;
         Ok(Self { stream: Some(stream), begin })
     }
 

@@ -1,4 +1,4 @@
-//! Errors, whose codes `index.js` reads from the beginning of their texts.
+//! Errors, whose codes `error.js` reads from the beginning of their texts.
 
 use napi::{Error, Status};
 

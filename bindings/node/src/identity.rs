@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endseal_facade as facade;
+use endseal_facade::{OsRandom, Passphrase};
 use napi::bindgen_prelude::{AsyncTask, Uint8Array};
 use napi::{Env, Result, Task};
 use napi_derive::napi;
@@ -32,16 +33,18 @@ impl Identity {
 impl Identity {
     #[napi(factory)]
     pub fn generate() -> Result<Self> {
-        facade::Identity::generate().map(Self::of).map_err(exception)
+        facade::Identity::generate(&mut OsRandom).map(Self::of).map_err(exception)
     }
 
     #[napi(ts_return_type = "Promise<Identity>")]
-    pub fn unlock(file: Uint8Array, passphrase: String) -> AsyncTask<Unlock> {
-        AsyncTask::new(Unlock { file: file.to_vec(), passphrase })
+    pub fn unlock(file: Uint8Array, passphrase: String) -> Result<AsyncTask<Unlock>> {
+        let passphrase = Passphrase::new(&passphrase).map_err(exception)?;
+        Ok(AsyncTask::new(Unlock { file: file.to_vec(), passphrase }))
     }
 
     #[napi(ts_return_type = "Promise<string>")]
     pub fn lock(&self, passphrase: String) -> Result<AsyncTask<Lock>> {
+        let passphrase = Passphrase::new(&passphrase).map_err(exception)?;
         Ok(AsyncTask::new(Lock { keys: self.keys()?, passphrase }))
     }
 
@@ -58,7 +61,7 @@ impl Identity {
 
 pub struct Unlock {
     file: Vec<u8>,
-    passphrase: String,
+    passphrase: Passphrase,
 }
 
 impl Task for Unlock {
@@ -76,7 +79,7 @@ impl Task for Unlock {
 
 pub struct Lock {
     keys: facade::Identity,
-    passphrase: String,
+    passphrase: Passphrase,
 }
 
 impl Task for Lock {
@@ -84,7 +87,7 @@ impl Task for Lock {
     type JsValue = String;
 
     fn compute(&mut self) -> Result<String> {
-        self.keys.lock(&self.passphrase).map_err(exception)
+        self.keys.lock(&self.passphrase, &mut OsRandom).map_err(exception)
     }
 
     fn resolve(&mut self, _: Env, file: String) -> Result<String> {

@@ -1,4 +1,4 @@
-//! The native module of the npm package `endseal`. `index.js` makes its classes and promises, and
+//! The native module of the npm package `endseal`. `api.js` makes its classes and promises, and
 //! `index.d.ts` has its types.
 
 mod error;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use endseal_facade as facade;
-use endseal_facade::{Info, OpenOptions};
+use endseal_facade::{AgeLimit, Info, OpenOptions};
 use napi::bindgen_prelude::{AsyncTask, Uint8Array};
 use napi::{Env, Result, Task};
 use napi_derive::napi;
@@ -17,19 +17,20 @@ pub struct Opening(OpenOptions);
 
 #[napi]
 impl Opening {
-    /// `max_age` is in milliseconds.
+    /// `max_age` is in milliseconds, `now` in milliseconds since 1970.
     #[napi(constructor)]
     pub fn new(
         identity: &Identity,
         context: Uint8Array,
         senders: Option<Vec<&PublicIdentity>>,
         max_age: Option<f64>,
+        now: f64,
         requires_post_quantum: bool,
     ) -> Result<Self> {
         let senders = senders.map(|all| all.into_iter().map(|it| it.0.clone()).collect());
         let (identity, context) = (identity.keys()?, context.to_vec());
-        let max_age = max_age.map(|it| it as u64);
-        Ok(Self(OpenOptions { identity, context, senders, max_age, requires_post_quantum }))
+        let age = max_age.map(|it| AgeLimit { now: now as u64, max: it as u64 });
+        Ok(Self(OpenOptions { identity, context, senders, age, requires_post_quantum }))
     }
 
     #[napi(ts_return_type = "Promise<Opened>")]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use endseal_facade as facade;
-use endseal_facade::{SealOptions, SuiteChoice};
+use endseal_facade::{OsRandom, SealOptions, SuiteChoice};
 use napi::bindgen_prelude::{AsyncTask, Uint8Array};
 use napi::{Env, Result, Task};
 use napi_derive::napi;
@@ -24,17 +24,10 @@ impl Sealing {
         recipients: &Recipients,
         context: Uint8Array,
         time: f64,
-        suite: String,
+        hybrid: bool,
         hides_count: bool,
     ) -> Result<Self> {
-        let suite = match suite.as_str() {
-            "hybrid" => SuiteChoice::Hybrid,
-            "x25519" => SuiteChoice::X25519,
-            other => {
-                let error = format!("the suite is hybrid or x25519, not {other:?}");
-                return Err(exception(facade::Error::argument(error)));
-            }
-        };
+        let suite = if hybrid { SuiteChoice::Hybrid } else { SuiteChoice::X25519 };
         let (sender, recipients) = (sender.keys()?, recipients.0.clone());
         let (context, time) = (context.to_vec(), time as u64);
         let time = (time > 0).then_some(time);
@@ -49,7 +42,7 @@ impl Sealing {
 
     #[napi]
     pub fn stream(&self) -> Result<SealStream> {
-        let stream = facade::SealStream::new(&self.0).map_err(exception)?;
+        let stream = facade::SealStream::new(&self.0, &mut OsRandom).map_err(exception)?;
         Ok(SealStream(Arc::new(Mutex::new(stream))))
     }
 }
@@ -64,7 +57,7 @@ impl Task for Seal {
     type JsValue = Uint8Array;
 
     fn compute(&mut self) -> Result<Vec<u8>> {
-        facade::seal(&self.content, &self.options).map_err(exception)
+        facade::seal(&self.content, &self.options, &mut OsRandom).map_err(exception)
     }
 
     fn resolve(&mut self, _: Env, envelope: Vec<u8>) -> Result<Uint8Array> {

@@ -7,6 +7,7 @@ import {
   type Opened,
   PublicIdentity,
   Recipients,
+  backend,
   inspect,
   open,
   openMany,
@@ -32,7 +33,8 @@ export async function uses(file: ReadableStream<Uint8Array>): Promise<Code | und
   new Identity();
   // @ts-expect-error: no such suite
   await seal('text', { from: alice, to, context, suite: 'auto' });
-  void [opened.content, sender.key, content, slots];
+  const kind: 'native' | 'wasm' = backend.kind;
+  void [kind, opened.content, sender.key, content, slots];
   const [first] = backlog;
   return first instanceof EndsealError ? first.code : undefined;
 }

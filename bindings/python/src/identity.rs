@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endseal_facade as facade;
+use endseal_facade::{OsRandom, Passphrase};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
@@ -36,7 +37,7 @@ impl Identity {
 impl Identity {
     #[staticmethod]
     fn generate(py: Python<'_>) -> PyResult<Self> {
-        Ok(Self::new(unlocked(py, facade::Identity::generate)?))
+        Ok(Self::new(unlocked(py, || facade::Identity::generate(&mut OsRandom))?))
     }
 
     #[staticmethod]
@@ -46,12 +47,14 @@ impl Identity {
             Ok(text) => text.into_bytes(),
             Err(_) => file.extract::<Bytes>()?.as_slice().to_vec(),
         };
-        Ok(Self::new(unlocked(py, || facade::Identity::unlock(&file, passphrase))?))
+        Ok(Self::new(unlocked(py, || {
+            facade::Identity::unlock(&file, &Passphrase::new(passphrase)?)
+        })?))
     }
 
     fn lock(&self, py: Python<'_>, passphrase: &str) -> PyResult<String> {
         let keys = self.keys(py)?;
-        unlocked(py, || keys.lock(passphrase))
+        unlocked(py, || keys.lock(&Passphrase::new(passphrase)?, &mut OsRandom))
     }
 
     #[getter]

@@ -1,7 +1,9 @@
 //! Opening.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use endseal_facade as facade;
-use endseal_facade::{Info, OpenOptions};
+use endseal_facade::{AgeLimit, Info, OpenOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -21,11 +23,13 @@ fn options(
     let max_age = max_age.map(|it| it.extract::<f64>()).transpose()?;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a duration")]
     let max_age = max_age.map(|seconds| (seconds * 1_000.0).max(0.0) as u64);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     Ok(OpenOptions {
         identity: identity.keys(py)?,
         context: context.0,
         senders: senders.map(identities).transpose()?,
-        max_age,
+        age: max_age.map(|max| AgeLimit { now, max }),
         requires_post_quantum: require_post_quantum,
     })
 }

@@ -1,7 +1,7 @@
 //! Sealing.
 
 use endseal_facade as facade;
-use endseal_facade::{SealOptions, SuiteChoice};
+use endseal_facade::{OsRandom, SealOptions, SuiteChoice};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -77,7 +77,9 @@ pub(crate) fn seal<'py>(
     let len = facade::sealed_len(content.len(), &options);
     let len = len.map_err(|error| exception(py, &error))?;
     // No one else has the new object yet.
-    PyBytes::new_with(py, len, |out| unlocked(py, || facade::seal_into(content, &options, out)))
+    PyBytes::new_with(py, len, |out| {
+        unlocked(py, || facade::seal_into(content, &options, out, &mut OsRandom))
+    })
 }
 
 /// An envelope that is being sealed.
@@ -99,7 +101,7 @@ impl SealStream {
         hide_count: bool,
     ) -> PyResult<Self> {
         let options = options(py, sender, recipients, context, time, suite, hide_count)?;
-        Ok(Self(unlocked(py, || facade::SealStream::new(&options))?))
+        Ok(Self(unlocked(py, || facade::SealStream::new(&options, &mut OsRandom))?))
     }
 
     fn push<'py>(&mut self, py: Python<'py>, content: Bytes) -> PyResult<Bound<'py, PyBytes>> {

@@ -20,8 +20,8 @@ struct Home {
     module: &'static str,
 }
 
-/// The modules with `unsafe` code: kernels, the counting allocator of the benchmark, and the
-/// registers of chips.
+/// The modules with `unsafe` code: kernels, the counting allocator of the benchmark, the functions
+/// that JavaScript calls, and the registers of chips.
 const HOMES: &[Home] = &[
     Home {
         root: "crates/endseal-crypto/src/lib.rs",
@@ -34,6 +34,11 @@ const HOMES: &[Home] = &[
         module: "bench/src/allocation",
     },
     Home {
+        root: "bindings/wasm/src/lib.rs",
+        declaration: "mod abi;",
+        module: "bindings/wasm/src/abi",
+    },
+    Home {
         root: "firmware/src/main.rs",
         declaration: "mod platform;",
         module: "firmware/src/platform",
@@ -41,7 +46,7 @@ const HOMES: &[Home] = &[
 ];
 
 /// Folders that are checked. `fuzz/` and `peers/` call code of other projects.
-const FOLDERS: &[&str] = &["crates", "firmware", "xtask"];
+const FOLDERS: &[&str] = &["bindings/wasm", "crates", "firmware", "xtask"];
 
 pub(super) fn check(tree: &Tree) -> Outcome {
     let mut findings = Vec::new();

@@ -1,39 +1,11 @@
 // End-to-end encryption of messages and files. `index.d.ts` has the documentation.
 
-import { createRequire } from 'node:module';
+import { EndsealError, failure } from './error.js';
+import { module } from './module.js';
 
-const require = createRequire(import.meta.url);
-const native = load();
-
-/** The module of this platform: beside this file, or in a package of its own. */
-function load() {
-  const platform = `${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`;
-  const tried = [];
-  for (const path of ['./endseal.node', `@endseal/${platform}`]) {
-    try {
-      return require(path);
-    } catch (error) {
-      tried.push(error);
-    }
-  }
-  throw new Error(`endseal has no native module for ${platform}`, { cause: tried });
-}
+export { EndsealError } from './error.js';
 
 const utf8 = new TextEncoder();
-
-export class EndsealError extends Error {
-  constructor(code, message) {
-    super(message);
-    this.name = 'EndsealError';
-    this.code = code;
-  }
-}
-
-/** The native part writes the code before the text. */
-function failure(error) {
-  const [, code, message] = /^([a-z0-9-]+): ([^]*)$/.exec(error?.message ?? error) ?? [];
-  return code ? new EndsealError(code, message) : error;
-}
 
 function attempt(work) {
   try {
@@ -69,7 +41,7 @@ function contextOf(options) {
   return bytesOf(options.context, 'the context');
 }
 
-/** Native parts of the objects of this package. No object has a property with a secret. */
+/** What the module has of the objects of this package. No object has a property with a secret. */
 const parts = new WeakMap();
 
 function partOf(value, kind) {
@@ -84,25 +56,47 @@ function made(kind, part) {
   return object;
 }
 
+/** The text of a public identity; the rest is read from it when it is needed. */
+class Text {
+  #text;
+  #key;
+
+  constructor(text, key) {
+    this.#text = text;
+    this.#key = key;
+  }
+
+  get text() {
+    return this.#text;
+  }
+
+  get key() {
+    this.#key ??= module.PublicIdentity.parse(this.#text);
+    return this.#key;
+  }
+}
+
+const publicOf = (key) => made(PublicIdentity, new Text(key.text, key));
+
 export class PublicIdentity {
   constructor() {
     throw new TypeError('PublicIdentity.parse makes public identities');
   }
 
   static parse(text) {
-    return made(PublicIdentity, attempt(() => native.PublicIdentity.parse(String(text))));
+    return publicOf(attempt(() => module.PublicIdentity.parse(String(text))));
   }
 
   get postQuantum() {
-    return partOf(this, PublicIdentity).postQuantum;
+    return partOf(this, PublicIdentity).key.postQuantum;
   }
 
   get short() {
-    return made(PublicIdentity, partOf(this, PublicIdentity).short);
+    return publicOf(partOf(this, PublicIdentity).key.short);
   }
 
   get key() {
-    return partOf(this, PublicIdentity).key;
+    return partOf(this, PublicIdentity).key.key;
   }
 
   equals(other) {
@@ -122,12 +116,29 @@ export class PublicIdentity {
   }
 }
 
-function publicParts(identities, name) {
+/** Keys of a list. Those of its texts are in `parsed`, too. */
+function keysOf(identities, name, parsed = []) {
   if (typeof identities === 'string' || typeof identities?.[Symbol.iterator] !== 'function') {
     throw new EndsealError('argument', `${name} is a list of identities`);
   }
-  return Array.from(identities, (it) =>
-    partOf(typeof it === 'string' ? PublicIdentity.parse(it) : it, PublicIdentity));
+  return Array.from(identities, (it) => {
+    if (typeof it !== 'string') return partOf(it, PublicIdentity).key;
+    parsed.push(attempt(() => module.PublicIdentity.parse(it)));
+    return parsed.at(-1);
+  });
+}
+
+/** WebAssembly learns late of objects without use: those of one call are freed at its end. */
+const free = (object) => object?.free?.();
+
+function recipientsOf(identities) {
+  const parsed = [];
+  try {
+    const keys = keysOf(identities, 'a list of recipients', parsed);
+    return attempt(() => new module.Recipients(keys));
+  } finally {
+    parsed.forEach(free);
+  }
 }
 
 export class Identity {
@@ -136,12 +147,12 @@ export class Identity {
   }
 
   static generate() {
-    return made(Identity, attempt(() => native.Identity.generate()));
+    return made(Identity, attempt(() => module.Identity.generate()));
   }
 
   static async unlock(file, passphrase = '') {
     const words = optionOf({ passphrase }, 'passphrase', 'string');
-    const opened = () => native.Identity.unlock(bytesOf(file, 'the file'), words);
+    const opened = () => module.Identity.unlock(bytesOf(file, 'the file'), words);
     return made(Identity, await attemptLater(opened));
   }
 
@@ -151,7 +162,7 @@ export class Identity {
   }
 
   get public() {
-    return made(PublicIdentity, attempt(() => partOf(this, Identity).public));
+    return publicOf(attempt(() => partOf(this, Identity).public));
   }
 
   dispose() {
@@ -168,8 +179,7 @@ Object.defineProperty(Identity.prototype, Symbol.dispose ?? Symbol.for('nodejs.d
 
 export class Recipients {
   constructor(of) {
-    const all = publicParts(of, 'the argument');
-    parts.set(this, attempt(() => new native.Recipients(all)));
+    parts.set(this, recipientsOf(of));
   }
 
   get size() {
@@ -181,20 +191,30 @@ export class Recipients {
   }
 }
 
-function sealing(options) {
+/** Runs `work` with the options as the module has them. */
+function sealing(options, work) {
   const context = contextOf(options);
   const { from, to, time } = options;
   const suite = optionOf(options, 'suite', 'string') ?? 'hybrid';
   const hideCount = optionOf(options, 'hideCount', 'boolean') ?? false;
   const sender = partOf(from, Identity);
-  const recipients = partOf(to instanceof Recipients ? to : new Recipients(to), Recipients);
   const milliseconds = time === undefined ? 0 : Number(time instanceof Date ? time : NaN);
   if (time !== undefined && !(milliseconds > 0)) {
     throw new EndsealError('argument', 'the time is a Date after 1970');
   }
-  return attempt(
-    () => new native.Sealing(sender, recipients, context, milliseconds, suite, hideCount),
-  );
+  if (suite !== 'hybrid' && suite !== 'x25519') {
+    throw new EndsealError('argument', `the suite is hybrid or x25519, not ${suite}`);
+  }
+  const hybrid = suite === 'hybrid';
+  const own = to instanceof Recipients ? undefined : recipientsOf(to);
+  const recipients = own ?? partOf(to, Recipients);
+  try {
+    return attempt(() =>
+      work(new module.Sealing(sender, recipients, context, milliseconds, hybrid, hideCount)));
+  } finally {
+    // The work has begun, and holds what it needs.
+    free(own);
+  }
 }
 
 function opening(options) {
@@ -205,10 +225,10 @@ function opening(options) {
     throw new EndsealError('argument', 'maxAgeMs is not negative');
   }
   const requirePostQuantum = optionOf(options, 'requirePostQuantum', 'boolean') ?? false;
-  const senders = from === undefined ? undefined : publicParts(from, 'from');
+  const senders = from === undefined ? undefined : keysOf(from, 'from');
   const identity = partOf(as, Identity);
   return attempt(
-    () => new native.Opening(identity, context, senders, maxAgeMs, requirePostQuantum),
+    () => new module.Opening(identity, context, senders, maxAgeMs, Date.now(), requirePostQuantum),
   );
 }
 
@@ -220,12 +240,12 @@ function factsOf({ sender, messageId, time, suite }) {
   // A sender may claim any time: some have no Date.
   const stated = new Date(time ?? NaN);
   const known = Number.isNaN(stated.getTime()) ? undefined : stated;
-  return { sender: PublicIdentity.parse(sender), messageId, time: known, suite };
+  return { sender: made(PublicIdentity, new Text(sender)), messageId, time: known, suite };
 }
 
 export async function seal(content, options) {
-  const all = sealing(options);
-  return attemptLater(() => all.seal(bytesOf(content, 'the content')));
+  const bytes = bytesOf(content, 'the content');
+  return attemptLater(() => sealing(options, (all) => all.seal(bytes)));
 }
 
 export async function open(envelope, options) {
@@ -241,7 +261,7 @@ export async function openMany(envelopes, options) {
 }
 
 export function sealStream(options) {
-  const stream = attempt(() => sealing(options).stream());
+  const stream = sealing(options, (all) => all.stream());
   return new TransformStream({
     async transform(chunk, controller) {
       const sealed = await attemptLater(() => stream.push(bytesOf(chunk, 'each chunk')));
@@ -250,6 +270,8 @@ export function sealStream(options) {
     async flush(controller) {
       controller.enqueue(await attemptLater(() => stream.finish()));
     },
+    // Older runtimes do not call it.
+    cancel: () => free(stream),
   });
 }
 
@@ -263,13 +285,17 @@ export async function openStream(from, options) {
     ended = done;
     return attemptLater(() => (done ? stream.finish() : stream.feed(bytesOf(value, 'each chunk'))));
   };
+  const end = async (error) => {
+    free(stream);
+    await reader.cancel(error).catch(() => {});
+  };
   let first;
   try {
     do {
       first = await next();
     } while (first instanceof Uint8Array);
   } catch (error) {
-    await reader.cancel(error).catch(() => {});
+    await end(error);
     throw error;
   }
   let pending = first.content;
@@ -278,25 +304,21 @@ export async function openStream(from, options) {
       try {
         while (pending.length === 0 && !ended) pending = (await next()).content;
       } catch (error) {
-        await reader.cancel(error).catch(() => {});
+        await end(error);
         throw error;
       }
       if (pending.length > 0) controller.enqueue(pending);
       pending = new Uint8Array();
       if (ended) controller.close();
     },
-    cancel: (reason) => reader.cancel(reason),
+    cancel(reason) {
+      free(stream);
+      return reader.cancel(reason);
+    },
   });
   return { ...factsOf(first), content };
 }
 
 export function inspect(envelope) {
-  return attempt(() => native.inspect(bytesOf(envelope, 'the envelope')));
-}
-
-export const backend = Object.freeze({ kind: 'native' });
-
-// Of a build for the vectors alone.
-if (native.identityFromSeeds) {
-  Identity.fromSeeds = (...seeds) => made(Identity, native.identityFromSeeds(...seeds));
+  return attempt(() => module.inspect(bytesOf(envelope, 'the envelope')));
 }

@@ -1,0 +1,29 @@
+// The package in Node and Bun: native, or WebAssembly where there is no package of the platform.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+import { use } from './module.js';
+import { instantiate } from './wasm.js';
+
+export * from './api.js';
+
+const require = createRequire(import.meta.url);
+
+/** The module of this platform: beside this file, or in a package of its own. */
+function load() {
+  const platform = `${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`;
+  for (const path of ['./endseal.node', `@endseal/${platform}`]) {
+    try {
+      return require(path);
+    } catch (error) {
+      // A module that is there and does not load is for another C library.
+      if (!['MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED'].includes(error.code)) throw error;
+    }
+  }
+  return undefined;
+}
+
+const native = load();
+use(native ?? (await instantiate(readFileSync(new URL('./endseal.wasm', import.meta.url)))));
+export const backend = Object.freeze({ kind: native ? 'native' : 'wasm' });

@@ -1,0 +1,153 @@
+// Secrets leave the memory of WebAssembly when the last object that needs them is disposed of.
+
+import { allOf, equal, failure, ok, test } from './check.js';
+
+let exported;
+let memory;
+/** All random bytes that the module has drawn. */
+const drawn = [];
+
+const { instantiate } = WebAssembly;
+WebAssembly.instantiate = async (...given) => {
+  const result = await instantiate(...given);
+  exported = result.instance.exports;
+  memory = exported.memory;
+  return result;
+};
+const { getRandomValues } = crypto;
+crypto.getRandomValues = (array) => {
+  getRandomValues.call(crypto, array);
+  drawn.push(array.slice());
+  snapshot();
+  return array;
+};
+
+const { Identity, PublicIdentity, Recipients, open, openMany, openStream, seal, sealStream } = await import('endseal');
+
+const LENGTH = 8;
+/** Words below this may be addresses and lengths of the allocator. */
+const ADDRESS = 1 << 27;
+
+/** Windows of 8 bytes, none of which is zero, at multiples of 4, or at all offsets. */
+function* windows(bytes, everywhere) {
+  const padded = new Uint8Array(Math.ceil(bytes.length / 4) * 4 + LENGTH);
+  padded.set(bytes);
+  const words = new Uint32Array(padded.buffer);
+  const view = new DataView(padded.buffer);
+  for (let word = 0; word + 2 < words.length; word += 1) {
+    if (words[word] < ADDRESS && words[word + 1] < ADDRESS) continue;
+    const first = 4 * word;
+    const last = everywhere ? Math.min(first + 3, bytes.length - LENGTH) : first;
+    for (let at = first; at <= last; at += 1) {
+      let length = 0;
+      while (length < LENGTH && padded[at + length] !== 0) length += 1;
+      if (length === LENGTH) yield view.getBigUint64(at);
+    }
+  }
+}
+
+/** Contents of the memory, before there were secrets and while there are. */
+const [before, secrets] = [new Set(), new Map()];
+let watched = false;
+
+function add(name, bytes) {
+  for (const window of windows(bytes, true)) if (!before.has(window)) secrets.set(window, name);
+}
+
+/** What is in the memory now is a secret, or made from one. */
+function snapshot() {
+  if (watched) for (const window of windows(new Uint8Array(memory.buffer), false)) if (!before.has(window)) secrets.set(window, 'a snapshot');
+}
+
+/** Names of the secrets that are still there. */
+function left() {
+  const found = new Map();
+  for (const window of windows(new Uint8Array(memory.buffer), true)) {
+    const name = secrets.get(window);
+    if (name) found.set(name, (found.get(name) ?? 0) + 1);
+  }
+  return Object.fromEntries(found);
+}
+
+const context = 'example.org/memory';
+const passphrase = 'a passphrase of many words';
+const short = 'a short content that no one else may read';
+const utf8 = new TextEncoder();
+const long = utf8.encode(Array.from({ length: 30_000 }, (_, at) => `line ${at} of content;`).join(' '));
+
+test('secrets are gone when the identity was disposed of', async () => {
+  const made = [Identity.generate(), Identity.generate()];
+  const keys = [...drawn];
+  const [file, texts] = [await made[0].lock(passphrase), made.map((it) => String(it.public))];
+  // Public keys stay, as long as JavaScript has objects for them.
+  const publics = texts.map((text) => PublicIdentity.parse(text));
+  const to = new Recipients(publics);
+  made.forEach((it) => it.dispose());
+  for (const window of windows(new Uint8Array(memory.buffer), true)) before.add(window);
+
+  for (const bytes of keys) {
+    add('drawn for a key', bytes);
+    // FIPS 180-4: the first half is the scalar, with bits set and cleared (RFC 8032, 5.1.5).
+    const expanded = new Uint8Array(await crypto.subtle.digest('SHA-512', bytes));
+    add('an expanded key', expanded);
+    expanded[0] &= 248;
+    expanded[31] = (expanded[31] & 127) | 64;
+    add('a scalar', expanded.subarray(0, 32));
+  }
+  add('the passphrase', utf8.encode(passphrase));
+  add('the short content', utf8.encode(short));
+  add('the long content', long);
+  equal(left(), {}, 'after generate and lock');
+
+  watched = true;
+  const identity = await Identity.unlock(file, passphrase);
+  snapshot();
+  ok(left()['drawn for a key'] > 0, 'the test finds no key that is there');
+  ok(left()['a snapshot'] > 100, 'the test finds nothing of what is there');
+  const [from, as] = [identity, identity];
+  const envelopes = [];
+  for (const content of [short, long]) {
+    envelopes.push(await seal(content, { from, to, context }));
+    await open(envelopes.at(-1), { as, context, from: publics });
+    await openMany([envelopes.at(-1)], { as, context });
+  }
+  // A block that was decrypted, and whose signature is wrong.
+  const [damaged, cut] = [envelopes[1].slice(), envelopes[1].subarray(0, 200_000)];
+  damaged[damaged.length - 1] ^= 1;
+  for (const wrong of [damaged, cut]) await failure(() => open(wrong, { as, context }));
+  await failure(() => Identity.unlock(file, `${passphrase}.`));
+  const sealing = sealStream({ from, to, context });
+  const writer = sealing.writable.getWriter();
+  const sealed = allOf(sealing.readable);
+  for (let at = 0; at < long.length; at += 70_000) {
+    await writer.write(long.subarray(at, at + 70_000));
+    snapshot();
+  }
+  await writer.close();
+  const opened = await openStream(new Blob([await sealed]).stream(), { as, context });
+  equal((await allOf(opened.content)).length, long.length);
+  ok(left()['the long content'] === undefined, 'content of a stream that has ended');
+  const block = new Uint8Array(5 << 20);
+  for (let at = 0; at < block.length; at += long.length) block.set(long.subarray(0, block.length - at), at);
+  const blocks = await seal(block, { from, to, context });
+  const partly = await openStream(new Blob([blocks]).stream(), { as, context });
+  ok(left()['the long content'] > 0, 'a stream holds its last block');
+  await partly.content.cancel();
+  identity.dispose();
+  watched = false;
+  for (const bytes of drawn) add('drawn', bytes);
+  equal(left(), {}, 'after dispose');
+  ok(secrets.size > 100_000, `${secrets.size}`);
+});
+
+test('a call that fails within the module wipes it, and was the last one', async () => {
+  const identity = Identity.generate();
+  add('drawn', drawn.at(-1));
+  ok(left().drawn > 0);
+  // No room for a function's variables: it writes beyond the memory.
+  exported.__stack_pointer.value = 16;
+  equal((await failure(() => Identity.generate())).message, 'endseal has stopped');
+  ok(new Uint8Array(memory.buffer).every((byte) => byte === 0));
+  ok((await failure(() => seal('', { from: identity, to: [], context }))) instanceof Error);
+  equal((await failure(() => identity.lock('x'))).message, 'endseal has stopped');
+});

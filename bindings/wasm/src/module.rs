@@ -1,0 +1,173 @@
+//! State of the module: the buffers through which bytes go, and the objects.
+
+use endseal_facade::{
+    Error, Identity, OpenStream, Passphrase, PublicIdentity, Recipients, SealStream,
+};
+
+use crate::entropy::WebRandom;
+use crate::table::Table;
+
+/// Result of a call: a number, which is never negative.
+pub(crate) type Answer = Result<i32, Error>;
+
+/// Buffers and objects. There is one thread.
+pub(crate) struct Module {
+    /// Values that JavaScript wrote for the next call, without anything in between. Its arguments
+    /// have the lengths of all but the last.
+    pub(crate) input: Vec<u8>,
+    /// Bytes that the last call returns, or code and text of its error: `header: not a …`.
+    pub(crate) output: Vec<u8>,
+    pub(crate) identities: Table<Identity>,
+    pub(crate) publics: Table<PublicIdentity>,
+    pub(crate) recipients: Table<Recipients>,
+    pub(crate) seal_streams: Table<SealStream>,
+    pub(crate) open_streams: Table<OpenStream>,
+}
+
+impl Module {
+    pub(crate) const fn new() -> Self {
+        Self {
+            input: Vec::new(),
+            output: Vec::new(),
+            identities: Table::new(),
+            publics: Table::new(),
+            recipients: Table::new(),
+            seal_streams: Table::new(),
+            open_streams: Table::new(),
+        }
+    }
+
+    /// Makes the input buffer, and returns its address; 0 if there is not so much memory.
+    pub(crate) fn reserve(&mut self, len: usize) -> usize {
+        self.input = Vec::new();
+        if self.input.try_reserve_exact(len).is_err() {
+            return 0;
+        }
+        self.input.resize(len, 0);
+        self.input.as_ptr() as usize
+    }
+
+    /// Frees both buffers, which wipes them.
+    pub(crate) fn release(&mut self) {
+        (self.input, self.output) = (Vec::new(), Vec::new());
+    }
+
+    /// Returns the number of an answer, or -1, and then the error is the output.
+    pub(crate) fn settle(&mut self, answer: Answer) -> i32 {
+        answer.unwrap_or_else(|error| {
+            self.output = format!("{}: {error}", error.code()).into_bytes();
+            -1
+        })
+    }
+
+    /// Splits the input behind the first value.
+    pub(crate) fn split(&self, len: usize) -> Result<(&[u8], &[u8]), Error> {
+        split(&self.input, len)
+    }
+
+    pub(crate) fn generate(&mut self) -> Answer {
+        self.identities.insert(Identity::generate(&mut WebRandom)?)
+    }
+
+    /// The input is the file, the passphrase and its form NFKC.
+    pub(crate) fn unlock(&mut self, file_len: usize, passphrase_len: usize) -> Answer {
+        let (file, rest) = self.split(file_len)?;
+        let identity = Identity::unlock(file, &passphrase(rest, passphrase_len)?)?;
+        self.identities.insert(identity)
+    }
+
+    /// The input is the passphrase and its form NFKC, the output the file.
+    pub(crate) fn lock(&mut self, identity: u32, passphrase_len: usize) -> Answer {
+        let passphrase = passphrase(&self.input, passphrase_len)?;
+        let file = self.identities.get(identity)?.lock(&passphrase, &mut WebRandom)?;
+        self.output = file.into_bytes();
+        Ok(0)
+    }
+
+    /// Returns another number for the same keys, which are wiped when both are freed.
+    pub(crate) fn share(&mut self, identity: u32) -> Answer {
+        let same = self.identities.get(identity)?.clone();
+        self.identities.insert(same)
+    }
+
+    pub(crate) fn public(&mut self, identity: u32) -> Answer {
+        let public = self.identities.get(identity)?.public();
+        self.publics.insert(public)
+    }
+
+    /// The input is the two seeds.
+    #[cfg(feature = "test-vectors")]
+    pub(crate) fn from_seeds(&mut self) -> Answer {
+        let wrong = |_| Error::argument("a seed of another length");
+        let (ed25519, mlkem768) = self.split(32)?;
+        let (ed25519, mlkem768) = (ed25519.try_into(), mlkem768.try_into());
+        let identity = Identity::from_seeds(ed25519.map_err(wrong)?, mlkem768.map_err(wrong)?);
+        self.identities.insert(identity)
+    }
+
+    /// The input is the text form.
+    pub(crate) fn parse(&mut self) -> Answer {
+        let parsed = PublicIdentity::parse(text(&self.input)?.trim())?;
+        self.publics.insert(parsed)
+    }
+
+    /// The output is the text form.
+    pub(crate) fn text(&mut self, public: u32) -> Answer {
+        self.output = self.publics.get(public)?.to_string().into_bytes();
+        Ok(0)
+    }
+
+    pub(crate) fn key(&mut self, public: u32) -> Answer {
+        self.output = self.publics.get(public)?.key().to_vec();
+        Ok(0)
+    }
+
+    pub(crate) fn short(&mut self, public: u32) -> Answer {
+        let short = self.publics.get(public)?.short();
+        self.publics.insert(short)
+    }
+
+    pub(crate) fn public_is_post_quantum(&mut self, public: u32) -> Answer {
+        Ok(i32::from(self.publics.get(public)?.is_post_quantum()))
+    }
+
+    /// The input is the numbers of public identities.
+    pub(crate) fn prepare(&mut self) -> Answer {
+        let of = publics(&mut self.publics, &self.input)?;
+        self.recipients.insert(Recipients::new(&of)?)
+    }
+
+    pub(crate) fn recipients_len(&mut self, recipients: u32) -> Answer {
+        Ok(i32::try_from(self.recipients.get(recipients)?.len()).unwrap_or(i32::MAX))
+    }
+
+    pub(crate) fn recipients_are_post_quantum(&mut self, recipients: u32) -> Answer {
+        Ok(i32::from(self.recipients.get(recipients)?.is_post_quantum()))
+    }
+}
+
+/// Looks up public identities by their numbers.
+pub(crate) fn publics(
+    of: &mut Table<PublicIdentity>,
+    numbers: &[u8],
+) -> Result<Vec<PublicIdentity>, Error> {
+    words(numbers).map(|number| of.get(number).cloned()).collect()
+}
+
+/// Reads little-endian numbers.
+pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word))
+}
+
+fn passphrase(input: &[u8], len: usize) -> Result<Passphrase, Error> {
+    let (entered, normalised) = split(input, len)?;
+    Passphrase::with_normal_form(text(entered)?, text(normalised)?)
+}
+
+fn split(input: &[u8], len: usize) -> Result<(&[u8], &[u8]), Error> {
+    input.split_at_checked(len).ok_or_else(|| Error::argument("the input is too short"))
+}
+
+fn text(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|_| Error::argument("the text is not UTF-8"))
+}
