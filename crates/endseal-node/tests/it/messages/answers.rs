@@ -93,7 +93,7 @@ async fn programs_see_teams_and_their_members() {
     serving(&world, &mut bob, async move |client| {
         let status = ask(&client, |it| it.call(&Request::Status {})).await;
         let Reply::Status(status) = status else { panic!("another reply") };
-        assert_eq!((status.identity, status.device), (Some(of_bob), 1));
+        assert_eq!((status.identity, status.device), (of_bob, 1));
         ask(&client, |it| it.sync(1)).await;
         let rows = teams(&client).await;
         let row = &rows[0];
