@@ -6,6 +6,7 @@ use endseal_keyring::person::PersonChanges;
 use endseal_node::messages::{
     PersonRules, accept, block, person_rules, set_muted, set_verified, status, unblock,
 };
+use endseal_session::EngineError;
 
 use super::teams::{second_device, texts};
 use super::world::{People, Person, World};
@@ -141,4 +142,31 @@ async fn a_revoked_device_makes_no_rules() {
     visit(&world, &mut [&mut bob, &mut alice]).await;
     assert_eq!(rules(&mut bob).iter().filter(|it| it.blocked.is_some()).count(), 0);
     assert_eq!(waiting(&mut bob), 1);
+}
+
+/// A note that was due when a device got new keys is dropped with the others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_answers_other_rules_than_it_has() {
+    const DUE: u16 = 9;
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    alice.say(&bob.identity, "text");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    block(&mut second.engine, &alice.identity).unwrap();
+    let dropped = second.engine.transaction(|it| {
+        let due = it.records_after(DUE, &[], 64)?;
+        for (name, _) in &due {
+            it.remove_record(DUE, name)?;
+        }
+        Ok::<_, EngineError>(due.len())
+    });
+    assert_ne!(dropped.unwrap(), 0);
+    set_muted(&mut bob.engine, &alice.identity, true).unwrap();
+    for _ in 0..2 {
+        visit(&world, &mut [&mut bob, &mut second]).await;
+    }
+    for device in [&mut bob, &mut second] {
+        let rules = rules(device)[0];
+        assert!(rules.is_muted && rules.blocked.is_some(), "{rules:?}");
+    }
 }
