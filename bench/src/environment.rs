@@ -20,7 +20,7 @@ pub struct Environment {
     /// records without this field.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lto: String,
-    /// Implementation of X25519 with many keys: `Portable` or `Ifma`.
+    /// Implementation of X25519 with many keys: `Portable`, `Fma` or `Ifma`.
     pub x25519: String,
     /// Model name of the CPU.
     pub cpu: String,
@@ -66,7 +66,7 @@ pub fn build_command() -> &'static str {
 
 /// CPU features that are recorded.
 const FEATURES: &[&str] =
-    &["aes", "vaes", "pclmulqdq", "vpclmulqdq", "sha_ni", "avx2", "avx512f", "avx512ifma"];
+    &["aes", "vaes", "pclmulqdq", "vpclmulqdq", "sha_ni", "avx2", "fma", "avx512f", "avx512ifma"];
 
 impl Environment {
     /// Reads everything that is known at the start of a run; `now` is in seconds since 1970.
@@ -91,6 +91,7 @@ impl Environment {
             lto: env!("ENDSEAL_BENCH_LTO").into(),
             x25519: match endseal_crypto::x25519::Platform::detect() {
                 endseal_crypto::x25519::Platform::Portable => "Portable".into(),
+                endseal_crypto::x25519::Platform::Fma(_) => "Fma".into(),
                 _ => "Ifma".into(),
             },
             cpu: field("model name"),

@@ -166,6 +166,7 @@ fn own_kernels() -> String {
     let kernels = [
         ("avx2", cpu_has!("avx2")),
         ("avx512", cpu_has!("avx512f", "avx512bw")),
+        ("fma", cpu_has!("avx2", "fma")),
         ("ifma", cpu_has!("avx512f", "avx512dq", "avx512ifma")),
         ("vaes", cpu_has!("avx512f", "avx512bw", "avx512vl", "avx2", "aes", "vaes", "vpclmulqdq")),
     ];

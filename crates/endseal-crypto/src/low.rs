@@ -25,5 +25,7 @@ pub(crate) mod x25519_batch;
 pub(crate) mod x25519_portable;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64_fma;
 #[cfg(target_arch = "xtensa")]
 pub(crate) mod xtensa;

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let release = environment.profile == "release";
     say(release, if release { "release build" } else { "debug build: cargo run --release" });
     let ifma = environment.x25519 == "Ifma";
-    say(ifma, if ifma { "AVX-512 IFMA" } else { "no AVX-512 IFMA: agreements one by one" });
+    say(ifma, if ifma { "AVX-512 IFMA" } else { "no AVX-512 IFMA: slower agreements" });
     let load = environment.load[0];
     say(load < 0.5, &format!("load average {load}"));
     let endseal = shipped::path(None)?;

@@ -112,7 +112,7 @@ impl PublicKey {
     }
 
     /// Checks that keys are in the subgroup of prime order, for a fraction of the cost of one by
-    /// one where the CPU has AVX-512 IFMA.
+    /// one where the CPU has AVX-512 IFMA, or AVX2 and FMA.
     ///
     /// Keys outside the subgroup are valid nevertheless: signatures verify, and X25519 agrees. Up
     /// to eight of them belong to one secret key. The caller MUST refuse them where keys stand for

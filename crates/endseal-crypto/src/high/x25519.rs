@@ -93,8 +93,8 @@ impl PreparedKey {
         agree(&self.prepared, public)
     }
 
-    /// X25519(secret, public_i) for all keys: 8 at a time where the CPU has AVX-512 IFMA, one by
-    /// one elsewhere.
+    /// X25519(secret, public_i) for all keys: 8 at a time where the CPU has AVX-512 IFMA, 4 where
+    /// it has AVX2 and FMA, one by one elsewhere.
     #[must_use]
     pub fn agree_many(&self, publics: &[PublicKey]) -> SharedSecrets {
         self.agree_many_on(Platform::detect(), publics)

@@ -84,6 +84,18 @@ impl Radix {
     }
 }
 
+/// Proof that this CPU runs AVX2 and FMA: only [`HaveFma::detect`] makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HaveFma(());
+
+impl HaveFma {
+    /// Asks the CPU (with `std`) or the compiler's target features (without).
+    #[must_use]
+    pub fn detect() -> Option<Self> {
+        cpu_has!("avx2", "fma").then_some(Self(()))
+    }
+}
+
 /// Proof that this CPU runs AVX2: only [`HaveAvx2::detect`] makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HaveAvx2(());
@@ -139,7 +151,7 @@ mod tests {
         assert_eq!(vendor(b"CentaurHauls"), Radix::Bits52);
     }
 
-    /// `ENDSEAL_REQUIRE=avx2,avx512,ifma,vaes` names kernels that must run here: tests of the
+    /// `ENDSEAL_REQUIRE=avx2,avx512,fma,ifma,vaes` names kernels that must run here: tests of the
     /// others pass without a check.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     #[allow(clippy::panic, clippy::print_stdout, reason = "a test that says which kernels ran")]
@@ -148,6 +160,7 @@ mod tests {
         let kernels = [
             ("avx2", HaveAvx2::detect().is_some()),
             ("avx512", HaveAvx512::detect().is_some()),
+            ("fma", HaveFma::detect().is_some()),
             ("ifma", HaveIfma::detect().is_some()),
             ("vaes", HaveVaes::detect().is_some()),
         ];

@@ -36,6 +36,17 @@ impl Element {
         1_442_794_654_840_575,
     ]);
 
+    /// A number of limbs below 2^54.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn from_limbs(limbs: [u64; 5]) -> Self {
+        Self(limbs).checked(54)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn limbs(self) -> [u64; 5] {
+        self.0
+    }
+
     /// Little endian; bit 255 is ignored, values from p to 2^255 - 1 are taken modulo p.
     pub(crate) fn from_bytes(bytes: &[u8; 32]) -> Self {
         let (words, _) = bytes.as_chunks::<8>();

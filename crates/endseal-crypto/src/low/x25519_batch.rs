@@ -1,15 +1,16 @@
-//! Many X25519 agreements with one scalar, and the conversions from Ed25519 keys: one of two vector
-//! kernels where the CPU has IFMA, their portable twin elsewhere, with the same bytes.
+//! Many X25519 agreements with one scalar, and the conversions from Ed25519 keys: vector kernels
+//! where the CPU has AVX-512 IFMA, or AVX2 and FMA, their portable twin elsewhere, with the same
+//! bytes.
 //!
 //! All functions take any 32 bytes: bit 255 is ignored and coordinates from p to 2^255 - 1 are
 //! taken modulo p, as RFC 7748 says. A point of low order gives 32 zero bytes in its own place and
 //! changes no other; the caller MUST reject them. Inputs and outputs MUST have the same length.
 #![forbid(unsafe_code)]
 
-pub use super::cpu::{HaveIfma, Radix};
-#[cfg(target_arch = "x86_64")]
-use super::x86_64;
+pub use super::cpu::{HaveFma, HaveIfma, Radix};
 use super::x25519_portable as portable;
+#[cfg(target_arch = "x86_64")]
+use super::{x86_64, x86_64_fma};
 
 /// Implementation of the X25519 batch arithmetic that runs on this CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,23 +20,29 @@ pub enum Platform {
     Portable,
     /// Eight points at a time in AVX-512 IFMA, by the kernel that the token names.
     Ifma(HaveIfma),
+    /// Four points at a time in AVX2 with FMA. Conversions of Ed25519 keys are the portable ones.
+    Fma(HaveFma),
 }
 
 impl Platform {
     /// The fastest that this CPU has.
     #[must_use]
     pub fn detect() -> Self {
-        HaveIfma::detect().map_or(Self::Portable, Self::Ifma)
+        let ifma = HaveIfma::detect().map(Self::Ifma);
+        ifma.or_else(|| HaveFma::detect().map(Self::Fma)).unwrap_or(Self::Portable)
     }
 
-    /// All that run on this CPU: the portable one, and the kernels of both radixes where it has
-    /// IFMA, whichever [`Self::detect`] chooses. All give the same bytes; this is to test that.
+    /// All that run on this CPU: the portable one, the kernel for AVX2 and FMA, and those of both
+    /// radixes where it has IFMA, whichever [`Self::detect`] chooses. All give the same bytes; this
+    /// is to test that.
     pub fn all() -> impl Iterator<Item = Self> {
         let kernels = |token: HaveIfma| {
             [Radix::Bits51, Radix::Bits52].map(|radix| Self::Ifma(token.in_radix(radix)))
         };
         let kernels = HaveIfma::detect().map(kernels);
-        core::iter::once(Self::Portable).chain(kernels.into_iter().flatten())
+        let portable = core::iter::once(Self::Portable);
+        let fma = HaveFma::detect().map(Self::Fma);
+        portable.chain(fma).chain(kernels.into_iter().flatten())
     }
 }
 
@@ -53,6 +60,8 @@ pub fn montgomery_batch(
     match platform {
         #[cfg(target_arch = "x86_64")]
         Platform::Ifma(token) => x86_64::montgomery_batch(token, scalar, us, out),
+        #[cfg(target_arch = "x86_64")]
+        Platform::Fma(token) => x86_64_fma::montgomery_batch(token, scalar, us, out),
         _ => portable::montgomery_batch(scalar, us, out),
     }
 }
@@ -68,6 +77,8 @@ pub fn edwards_batch(platform: Platform, scalar: &[u8; 32], ys: &[[u8; 32]], out
     match platform {
         #[cfg(target_arch = "x86_64")]
         Platform::Ifma(token) => x86_64::edwards_batch(token, scalar, ys, out),
+        #[cfg(target_arch = "x86_64")]
+        Platform::Fma(token) => x86_64_fma::edwards_batch(token, scalar, ys, out),
         _ => portable::edwards_batch(scalar, ys, out),
     }
 }

@@ -9,7 +9,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::field25519::Element;
 
 /// Number of points that share one inversion.
-const RUN: usize = 64;
+pub(super) const RUN: usize = 64;
 
 /// Computes out_i = X25519(scalar, us_i) for each i, one after the other.
 pub(super) fn montgomery_batch(scalar: &[u8; 32], us: &[[u8; 32]], out: &mut [[u8; 32]]) {
@@ -56,7 +56,7 @@ pub(super) fn edwards_on_curve_batch(ys: &[[u8; 32]], out: &mut [bool]) {
 }
 
 /// Montgomery's trick; 0 stays 0 and disturbs no other.
-fn invert_all(xs: &mut [Element]) {
+pub(super) fn invert_all(xs: &mut [Element]) {
     debug_assert!(xs.len() <= RUN);
     let mut prefix = Zeroizing::new([Element::ONE; RUN]);
     let mut product = Element::ONE;

@@ -27,5 +27,7 @@ mod wipe;
 
 pub(super) use batch::{edwards_batch, edwards_to_montgomery_batch, montgomery_batch};
 pub(super) use edwards::edwards_on_curve_batch;
+pub(super) use ladder::Masks;
 #[cfg(test)]
 pub(super) use lane::Lane;
+pub(super) use wipe::avx_registers_and_stack;

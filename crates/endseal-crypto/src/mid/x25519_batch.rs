@@ -1,5 +1,5 @@
-//! Many X25519 agreements with one secret, and many Ed25519 keys checked and converted: the kernel
-//! where the CPU has it, elsewhere a library for agreements and the portable twin for the rest.
+//! Many X25519 agreements with one secret, and many Ed25519 keys checked and converted: a kernel
+//! where the CPU has one, elsewhere a library for agreements and the portable twin for the rest.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,16 +9,38 @@ use crate::low::x25519_batch as kernel;
 
 pub use crate::low::x25519_batch::Platform;
 
-/// Fewer points than this are agreed on faster one by one: eight lanes cost the same however full.
-const MIN_BATCH: usize = 2;
-/// Points that the kernel works on at once.
-const LANES: usize = 8;
 /// The u-coordinate of the base point (RFC 7748, section 4.1).
 const BASE: [u8; 32] = {
     let mut u = [0; 32];
     u[0] = 9;
     u
 };
+
+/// Number of the points, from the first on, on which the kernel agrees faster than a library does
+/// one by one: lanes cost the same however few are full.
+fn for_kernel(platform: Platform, points: usize) -> usize {
+    match platform {
+        Platform::Portable => 0,
+        Platform::Ifma(_) => match points {
+            1 => 0,
+            _ => points,
+        },
+        // Four points take as long as two or more by a library.
+        Platform::Fma(_) => match points % 4 {
+            3 => points,
+            rest => points - rest,
+        },
+    }
+}
+
+/// True if the kernel has a lane to spare in which the base point costs nothing.
+fn has_free_lane(platform: Platform, points: usize) -> bool {
+    match platform {
+        Platform::Portable => false,
+        Platform::Ifma(_) => points > 1 && !points.is_multiple_of(8),
+        Platform::Fma(_) => matches!(points % 4, 2 | 3),
+    }
+}
 
 /// `out[i] = X25519(secret, us[i])`, 32 zero bytes for a point of low order. `prepared` is the same
 /// secret.
@@ -28,24 +50,26 @@ pub(crate) fn agree(
     prepared: &backend::X25519Secret,
     us: &[[u8; 32]],
 ) -> Vec<[u8; 32]> {
-    if platform == Platform::Portable || us.len() < MIN_BATCH {
-        return us.iter().map(|u| prepared.agree(u)).collect();
-    }
     let mut out = vec![[0; 32]; us.len()];
-    kernel::montgomery_batch(platform, secret, us, &mut out);
+    let for_kernel = for_kernel(platform, us.len());
+    if for_kernel > 0 {
+        kernel::montgomery_batch(platform, secret, &us[..for_kernel], &mut out[..for_kernel]);
+    }
+    for (out, u) in out.iter_mut().zip(us).skip(for_kernel) {
+        *out = prepared.agree(u);
+    }
     out
 }
 
-/// `X25519(secret, 9)` and [`agree`]. Where eight lanes are not full, the base point takes a free
-/// one: that costs nothing, where a library would multiply the base point apart.
+/// `X25519(secret, 9)` and [`agree`]. Where lanes of the kernel are free, the base point takes one:
+/// that costs nothing, where a library would multiply the base point apart.
 #[allow(clippy::expect_used)]
 pub(crate) fn agree_with_public(
     platform: Platform,
     secret: &[u8; 32],
     us: &[[u8; 32]],
 ) -> ([u8; 32], Vec<[u8; 32]>) {
-    let by_library = platform == Platform::Portable || us.len() < MIN_BATCH;
-    if by_library || us.len().is_multiple_of(LANES) {
+    if !has_free_lane(platform, us.len()) {
         let prepared = backend::X25519Secret::new(secret);
         return (prepared.public(), agree(platform, secret, &prepared, us));
     }

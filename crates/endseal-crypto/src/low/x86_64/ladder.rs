@@ -15,13 +15,13 @@ use super::field::{Columns, Reduced, Table, add_small_multiple, multiply, square
 use super::lane::Lane;
 
 /// For each bit from 254 down to 0: all bits set if it differs from the one above it.
-pub(super) struct Masks(Zeroizing<[u64; 255]>);
+pub(in crate::low) struct Masks(pub(in crate::low) Zeroizing<[u64; 255]>);
 
 impl Masks {
     /// Out of line and behind a black box: for [`ladder`] these are any 64 bits, of which each
     /// selects for itself, so the compiler has nothing to branch on.
     #[inline(never)]
-    pub(super) fn new(clamped: &[u8; 32]) -> Self {
+    pub(in crate::low) fn new(clamped: &[u8; 32]) -> Self {
         let mut masks = Zeroizing::new([0; 255]);
         let mut above = 0;
         for (i, mask) in (0..255).rev().zip(masks.iter_mut()) {

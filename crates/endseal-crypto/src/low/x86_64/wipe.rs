@@ -1,6 +1,7 @@
 //! Removes what the compiler left behind.
 
 use core::arch::asm;
+use core::arch::x86_64::_mm256_zeroall;
 use core::hint::black_box;
 
 /// More than the frames of the ladder and what it calls; a test paints the stack and measures.
@@ -69,6 +70,15 @@ pub(super) fn registers_and_stack() {
     }
 }
 
+/// Clears the registers ymm0 to ymm15 and the stack below the caller's frame: all that a kernel
+/// without AVX-512 uses.
+#[inline(never)]
+#[target_feature(enable = "avx")]
+pub(in crate::low) fn avx_registers_and_stack() {
+    black_box(&mut [0_u8; STACK]);
+    _mm256_zeroall();
+}
+
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 #[allow(clippy::expect_used, reason = "these are tests")]
 mod tests {
@@ -79,9 +89,10 @@ mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt as _;
 
-    use super::{STACK, registers_and_stack};
-    use crate::low::cpu::HaveIfma;
+    use super::{STACK, avx_registers_and_stack, registers_and_stack};
+    use crate::low::cpu::{HaveFma, HaveIfma};
     use crate::low::x86_64::batch;
+    use crate::low::x86_64_fma;
 
     /// More than all that the tests call.
     const PAINTED: usize = 4 * STACK;
@@ -122,6 +133,17 @@ mod tests {
         needs_less::<52, true>(token);
     }
 
+    #[test]
+    fn the_kernel_for_fma_needs_less_stack_than_is_cleared() {
+        let Some(token) = HaveFma::detect() else { return };
+        let keys = vec![[9; 32]; 200];
+        let mut out = vec![[0; 32]; keys.len()];
+        let needed =
+            depth(|| x86_64_fma::montgomery_batch_unwiped(token, &[7; 32], &keys, &mut out));
+        assert!(needed > 4 * 1024, "the measurement sees the run: {needed}");
+        assert!(needed + 1_024 < STACK, "it needs {needed} bytes");
+    }
+
     fn needs_less<const BITS: u32, const EDWARDS: bool>(token: HaveIfma) {
         let keys = vec![[9; 32]; 600];
         let mut out = vec![[0; 32]; keys.len()];
@@ -133,24 +155,63 @@ mod tests {
 
     #[test]
     fn the_stack_below_the_caller_is_cleared() {
-        if HaveIfma::detect().is_none() {
-            return;
-        }
         #[inline(never)]
-        fn painted_and_cleared() -> Vec<u8> {
+        fn painted_and_cleared(clear: unsafe fn()) -> Vec<u8> {
             let here = black_box(0_u8);
             paint();
-            // SAFETY: the CPU has AVX-512 F.
-            unsafe { registers_and_stack() }
+            // SAFETY: the caller found that the CPU has what it needs.
+            unsafe { clear() }
             below((&raw const here).addr())
         }
-        let memory = painted_and_cleared();
-        // The look itself writes to the nearest bytes.
-        assert!(memory[8_192..STACK].iter().all(|byte| *byte == 0));
-        assert!(
-            memory[STACK + 1_024..2 * STACK].iter().all(|byte| *byte == 0xa5),
-            "the rest is paint"
-        );
+        let check = |clear| {
+            let memory = painted_and_cleared(clear);
+            // The look itself writes to the nearest bytes.
+            assert!(memory[8_192..STACK].iter().all(|byte| *byte == 0));
+            assert!(
+                memory[STACK + 1_024..2 * STACK].iter().all(|byte| *byte == 0xa5),
+                "the rest is paint"
+            );
+        };
+        if HaveIfma::detect().is_some() {
+            check(registers_and_stack);
+        }
+        if HaveFma::detect().is_some() {
+            check(avx_registers_and_stack);
+        }
+    }
+
+    #[test]
+    fn vector_registers_of_avx_are_cleared() {
+        if HaveFma::detect().is_none() {
+            return;
+        }
+        // SAFETY: the CPU has AVX2.
+        assert_eq!(unsafe { avx_registers_after(avx_registers_and_stack) }, [0; 4]);
+        // SAFETY: as above.
+        let vectors = unsafe { avx_registers_after(nothing) };
+        assert_eq!(vectors, [u64::MAX; 4], "the look finds what is there");
+    }
+
+    /// The lowest and the highest word of ymm0 and ymm15, after both were filled with ones.
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    fn avx_registers_after(clear: unsafe fn()) -> [u64; 4] {
+        let mut vectors = [0_u64; 8];
+        // SAFETY: the function is called with the stack aligned and with all registers declared
+        // that calls clobber; the array has as many bytes as are written.
+        unsafe {
+            asm!(
+                "vpcmpeqd ymm0, ymm0, ymm0",
+                "vpcmpeqd ymm15, ymm15, ymm15",
+                "call {clear}",
+                "vmovdqu [r12], ymm0",
+                "vmovdqu [r12 + 32], ymm15",
+                clear = in(reg) clear,
+                in("r12") vectors.as_mut_ptr(),
+                clobber_abi("C"),
+            );
+        }
+        [vectors[0], vectors[3], vectors[4], vectors[7]]
     }
 
     #[test]
@@ -201,6 +262,5 @@ mod tests {
     }
 
     #[inline(never)]
-    #[target_feature(enable = "avx512f")]
     fn nothing() {}
 }
