@@ -6,7 +6,7 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{ChunkKeys, ChunkSealer, InputKey, KeySource, SealKeys, SliceOpener};
 use endseal_crypto::sha256::HmacKey;
-use endseal_crypto::x25519_kernel::{Platform, edwards_batch, montgomery_batch};
+use endseal_crypto::x25519_kernel::{HaveFma, Platform, edwards_batch, montgomery_batch};
 use endseal_crypto::{
     aes_cbc, chacha20, ed25519, hash, hazmat, hkdf_sha256, label, mlkem768, secp256k1, x25519,
 };
@@ -24,8 +24,10 @@ pub(crate) const ALL: &[Case] = &[
     Case { name: "control: a branch on a secret", run: branch, must_be_reported: true },
     Case { name: "control: an index by a secret", run: index, must_be_reported: true },
     silent("control: a mask from a secret", mask),
-    silent("X25519 ladder and divsteps", ladder),
-    silent("X25519 ladder of Edwards keys", edwards_ladder),
+    silent("X25519 ladder and divsteps", || ladder(Platform::Portable)),
+    silent("X25519 ladder of Edwards keys", || edwards_ladder(Platform::Portable)),
+    silent("X25519 ladder in AVX2 and FMA", || with_fma(ladder)),
+    silent("X25519 ladder in AVX2 and FMA, of Edwards keys", || with_fma(edwards_ladder)),
     silent("X25519 agreement and zero check", agreement),
     silent("comparison of secrets", comparison),
     silent("key derivation", derivation),
@@ -103,18 +105,30 @@ fn mask() {
     black_box((byte & 1).wrapping_neg() & 0x55);
 }
 
-fn ladder() {
+fn ladder(platform: Platform) {
     let us = [public(3), public(4)];
     let mut out = [[0; 32]; 2];
-    montgomery_batch(Platform::Portable, &secret(1), &us, &mut out);
+    montgomery_batch(platform, &secret(1), &us, &mut out);
     black_box(out);
 }
 
-fn edwards_ladder() {
+fn edwards_ladder(platform: Platform) {
     let ys = [public(3), public(4)];
     let mut out = [[0; 32]; 2];
-    edwards_batch(Platform::Portable, &secret(1), &ys, &mut out);
+    edwards_batch(platform, &secret(1), &ys, &mut out);
     black_box(out);
+}
+
+/// Runs a case in the kernel for AVX2 and FMA. `ENDSEAL_REQUIRE`, which `cargo xtask ci` sets, says
+/// if this CPU must have it.
+fn with_fma(run: fn(Platform)) {
+    match HaveFma::detect() {
+        Some(token) => run(Platform::Fma(token)),
+        None => {
+            let required = std::env::var("ENDSEAL_REQUIRE").unwrap_or_default();
+            assert!(!required.split(',').any(|name| name == "fma"), "no FMA was found");
+        }
+    }
 }
 
 fn agreement() {

@@ -51,6 +51,14 @@ const FUNCTIONS: &[Function] = &[
     // Eight vector lanes, of which some have no key.
     function("x86_64::lanes::Lanes<_>::from_bytes", 2, 8),
     function("x86_64::lanes::Lanes<_>::to_bytes", 2, 8),
+    // The same for AVX2 and FMA: one loop over 251 masks.
+    inlinable("x86_64_fma::ladder::ladder", 1, 1),
+    function("x86_64_fma::ladder::doubled", 1, 0),
+    inlinable("x86_64_fma::field::multiply", 1, 0),
+    // Chunks and groups of keys, limits of arrays, and the loop of the ladder.
+    function("x86_64_fma::batch::agree", 1, 20),
+    inlinable("x86_64_fma::batch::number", 1, 8),
+    inlinable("x86_64_fma::batch::elements", 1, 0),
     // 10 matrices of 59 steps.
     function("low::divsteps25519::invert", 1, 2),
     // Groups and parts of the text and of the associated data; the first group hashes nothing. The
