@@ -1,4 +1,4 @@
-//! Microseconds a point of the batch kernel beside two libraries, and of both kernels side by side;
+//! Microseconds a point of the batch kernels beside two libraries, and of the kernels side by side;
 //! and the paired ratios.
 //!
 //! `cargo bench -p endseal-crypto --bench kernel`. Rounds interleave all subjects; a figure is the
@@ -13,8 +13,8 @@ use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::montgomery::MontgomeryPoint;
 use endseal_crypto::x25519_kernel::{
-    HaveIfma, Platform, Radix, edwards_batch, edwards_on_curve_batch, edwards_to_montgomery_batch,
-    montgomery_batch,
+    HaveFma, HaveIfma, Platform, Radix, edwards_batch, edwards_on_curve_batch,
+    edwards_to_montgomery_batch, montgomery_batch,
 };
 
 type Bytes = [u8; 32];
@@ -25,12 +25,66 @@ const SIZES: [usize; 6] = [8, 16, 32, 100, 1000, 10_000];
 const LIBRARY_POINTS: usize = 16;
 
 fn main() {
-    let Some(token) = HaveIfma::detect() else {
-        println!("this CPU has no AVX-512 IFMA: nothing to measure");
+    if Platform::detect() == Platform::Portable {
+        println!("this CPU has neither AVX-512 IFMA nor AVX2 with FMA: nothing to measure");
         return;
-    };
-    println!("kernel: {:?}", token.radix());
+    }
+    println!("kernel: {:?}", Platform::detect());
     println!("us a point, medians of {ROUNDS} interleaved rounds; x: times faster, paired");
+    beside_aws_lc();
+    if let Some(token) = HaveFma::detect() {
+        rows(Platform::Fma(token));
+    }
+    let Some(token) = HaveIfma::detect() else { return };
+    rows(Platform::Ifma(token));
+    println!(
+        "both kernels, whichever is chosen here; /: time of 2^51 as a part of that of 2^52, paired"
+    );
+    println!(
+        "{:>6} {:>8} {:>8} {:>8} {:>8} | {:>7} {:>7}",
+        "N", "2^51 u", "Ed25519", "2^52 u", "Ed25519", "/ u", "/ Ed"
+    );
+    for n in SIZES {
+        kernels(token, n);
+    }
+}
+
+/// Agreements by every kernel of this CPU in one round with AWS-LC.
+fn beside_aws_lc() {
+    let kernels: Vec<_> = Platform::all().filter(|it| *it != Platform::Portable).collect();
+    println!("{:>6} {:>8} and {kernels:?}, each with its ratio to aws-lc", "N", "aws-lc");
+    let scalar = random("endseal bench: scalar", 1)[0];
+    let own = PrivateKey::from_private_key(&X25519, &scalar).expect("32 bytes");
+    for n in [4].into_iter().chain(SIZES) {
+        let keys = random("endseal bench: keys", n);
+        let few = &keys[..n.min(LIBRARY_POINTS)];
+        let mut out = vec![[0; 32]; n];
+        let mut samples = vec![Vec::new(); 1 + kernels.len()];
+        for _ in 0..ROUNDS {
+            samples[0].push(time(few.len(), || few.iter().for_each(|u| by_aws_lc(&own, u))));
+            for (kernel, samples) in kernels.iter().zip(&mut samples[1..]) {
+                samples.push(time(n, || montgomery_batch(*kernel, &scalar, &keys, &mut out)));
+                black_box(&out);
+            }
+        }
+        print!("{n:6} {:8.3}", median(samples[0].clone()));
+        for kernel in &samples[1..] {
+            print!(" | {:8.3} {:5.2}x", median(kernel.clone()), paired(&samples[0], kernel));
+        }
+        println!();
+    }
+}
+
+fn by_aws_lc(own: &PrivateKey, u: &Bytes) {
+    agree(own, UnparsedPublicKey::new(&X25519, u), (), |shared| {
+        black_box(shared);
+        Ok(())
+    })
+    .unwrap_or_default();
+}
+
+fn rows(platform: Platform) {
+    println!("{platform:?}");
     println!(
         "{:>6} {:>6} {:>8} {:>8} {:>8} | {:>8} {:>8} {:>8} {:>8} | {:>7} {:>7} {:>7} {:>7}",
         "N",
@@ -48,17 +102,7 @@ fn main() {
         "/Ed+dal"
     );
     for n in SIZES {
-        row(Platform::Ifma(token), n);
-    }
-    println!(
-        "both kernels, whichever is chosen here; /: time of 2^51 as a part of that of 2^52, paired"
-    );
-    println!(
-        "{:>6} {:>8} {:>8} {:>8} {:>8} | {:>7} {:>7}",
-        "N", "2^51 u", "Ed25519", "2^52 u", "Ed25519", "/ u", "/ Ed"
-    );
-    for n in SIZES {
-        kernels(token, n);
+        row(platform, n);
     }
 }
 
@@ -91,13 +135,7 @@ fn row(platform: Platform, n: usize) {
     let mut out = vec![[0; 32]; n];
     let mut valid = vec![false; n];
     let own = PrivateKey::from_private_key(&X25519, &scalar).expect("32 bytes");
-    let aws_lc = |u: &Bytes| {
-        agree(&own, UnparsedPublicKey::new(&X25519, u), (), |shared| {
-            black_box(shared);
-            Ok(())
-        })
-        .unwrap_or_default();
-    };
+    let aws_lc = |u: &Bytes| by_aws_lc(&own, u);
     let dalek = |u: &Bytes| {
         black_box(MontgomeryPoint(*u).mul_clamped(scalar));
     };
