@@ -41,6 +41,7 @@
 //!   `wasm_js` of the crate `getrandom` (0.4).
 //! * `pure`: BLAKE3 without a C compiler or assembler. Without `aws-lc`, nothing else needs one.
 //! * `wasm-simd`: BLAKE3 with the 128-bit vectors of WebAssembly; no effect on other targets.
+//! * `parallel` (implies `std`): a batch of agreements on several threads, if a caller asks for it.
 //! * `alloc` (`std`, `pure` and `wasm-simd` imply it): all that allocates. Without it the crate
 //!   links where there is no allocator, and has [`aes_cbc`], [`base64`], [`bech32`], [`chacha20`],
 //!   [`hkdf_sha256`], [`random`], [`secp256k1`], [`secret`] and [`sha256`].
@@ -62,6 +63,9 @@ mod high;
 #[allow(unsafe_code)]
 mod low;
 mod mid;
+#[cfg(feature = "parallel")]
+#[doc(hidden)]
+pub mod threads;
 #[cfg(test)]
 mod unhex;
 

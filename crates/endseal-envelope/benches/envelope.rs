@@ -30,9 +30,10 @@ fn main() {
     // `cargo test --benches` runs this too: then once is enough to see that it works.
     let rounds = if std::env::args().any(|arg| arg == "--bench") { ROUNDS } else { 1 };
     println!("kernel: {:?}", Platform::detect());
-    let sections: [Section; 5] = [
+    let sections: [Section; 6] = [
         ("sealing", sealing),
         ("platforms", platforms),
+        ("threads", threads),
         ("opening", opening),
         ("backlog", backlog),
         ("content", content),
@@ -44,6 +45,44 @@ fn main() {
             run(rounds);
         }
     }
+}
+
+/// One envelope on one thread and on two. Needs the feature `parallel`.
+#[cfg(feature = "parallel")]
+fn threads(rounds: usize) {
+    println!("\nseal 1 KiB, signed, us: one thread, two; times faster");
+    let sender = identity(1);
+    for suite in [Suite::X25519, Suite::X25519MlKem768] {
+        for n in [10, 30, 100, 300, 1000] {
+            let identities: Vec<_> = (0..n).map(identity).collect();
+            let recipients = Recipients::from_identities(identities.iter().map(Identity::public))
+                .expect("made keys are valid");
+            for platform in Platform::all() {
+                let sealer =
+                    Sealer::new(&sender, &recipients, CONTEXT).suite(suite).platform(platform);
+                let two = sealer.threads(core::num::NonZeroUsize::MIN.saturating_add(1));
+                let times = interleaved(
+                    rounds,
+                    &mut [
+                        &mut || drop(black_box(sealer.seal(&[5; 1024], &mut OsRandom))),
+                        &mut || drop(black_box(two.seal(&[5; 1024], &mut OsRandom))),
+                    ],
+                );
+                let [one, two] = [times[0] * 1e6, times[1] * 1e6];
+                println!(
+                    "{n:>6} members, {:<16} {:<24} {one:>9.1} {two:>9.1} {:>5.2}x",
+                    suite.name(),
+                    format!("{platform:?}"),
+                    one / two
+                );
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "parallel"))]
+fn threads(_: usize) {
+    println!("\nthreads: not measured without --features parallel");
 }
 
 /// Every platform of this CPU, whichever is chosen here.

@@ -147,6 +147,7 @@
 //! * `getrandom`: `OsRandom` without `aws-lc`.
 //! * `pure`: BLAKE3 without a C compiler.
 //! * `wasm-simd`: BLAKE3 with the vectors of WebAssembly.
+//! * `parallel` (implies `std`): `Sealer::threads`.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -2,6 +2,8 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+#[cfg(feature = "parallel")]
+use core::num::NonZeroUsize;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::Random;
@@ -41,6 +43,8 @@ pub struct Sealer<'a> {
     pub(crate) suite: Suite,
     pub(crate) decoys: Decoys,
     pub(crate) platform: Option<x25519::Platform>,
+    #[cfg(feature = "parallel")]
+    pub(crate) threads: NonZeroUsize,
 }
 
 impl<'a> Sealer<'a> {
@@ -61,6 +65,8 @@ impl<'a> Sealer<'a> {
             suite: Suite::X25519MlKem768,
             decoys: Decoys::None,
             platform: None,
+            #[cfg(feature = "parallel")]
+            threads: NonZeroUsize::MIN,
         }
     }
 
@@ -90,6 +96,14 @@ impl<'a> Sealer<'a> {
     #[must_use]
     pub fn platform(self, platform: x25519::Platform) -> Self {
         Self { platform: Some(platform), ..self }
+    }
+
+    /// Seals to the recipients on up to `threads` threads, which are started for each envelope and
+    /// end before it is done. The default is one: the caller's. The envelope is the same.
+    #[cfg(feature = "parallel")]
+    #[must_use]
+    pub fn threads(self, threads: NonZeroUsize) -> Self {
+        Self { threads, ..self }
     }
 
     /// Length of the envelope for that much content.
@@ -193,6 +207,10 @@ impl<'a> Sealer<'a> {
         let total = self.total_slots();
         let platform = self.platform.unwrap_or_else(x25519::Platform::detect);
         let keys = self.recipients.agreement_keys();
+        #[cfg(feature = "parallel")]
+        let (ephemeral, shared) =
+            secrets.ephemeral.agree_once_on_threads(self.threads, platform, keys);
+        #[cfg(not(feature = "parallel"))]
         let (ephemeral, shared) = secrets.ephemeral.agree_once_on(platform, keys);
         mark(Step::Agreement);
         let mut header = Header {
@@ -222,6 +240,8 @@ impl<'a> Sealer<'a> {
             kems: &kems,
             total,
             stream: &secrets.stream,
+            #[cfg(feature = "parallel")]
+            threads: self.threads,
         };
         let positions = slots.write(slots_out, mark)?;
         let prelude = Prelude {

@@ -4,6 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter;
+#[cfg(feature = "parallel")]
+use core::num::NonZeroUsize;
 
 use endseal_crypto::secret::{Zeroize, Zeroizing, declassify};
 use endseal_crypto::segment::{ChunkKeys, InputKey};
@@ -96,6 +98,8 @@ pub(crate) struct Slots<'a> {
     pub(crate) total: usize,
     /// Randomness of encapsulations and decoys.
     pub(crate) stream: &'a StreamSeed,
+    #[cfg(feature = "parallel")]
+    pub(crate) threads: NonZeroUsize,
 }
 
 endseal_crypto::secret_bytes! {
@@ -127,20 +131,39 @@ impl Slots<'_> {
         order.iter_mut().for_each(|entry| *entry = declassify(*entry));
         order.sort_unstable();
         mark(Step::Sort);
-        let decoy_kem = self.decoy_kem();
         let mut positions = vec![0; self.keys.len()];
-        let slots = tags.iter_mut().zip(bodies.chunks_exact_mut(self.suite.body_len()));
-        for ((position, (_, index)), (tag, body)) in (0..).zip(order).zip(slots) {
-            let index = index as usize;
-            let mask = &masks[index];
-            *tag = mask.tag();
+        for ((position, (_, index)), tag) in (0..).zip(&order).zip(tags) {
+            let index = *index as usize;
+            *tag = masks[index].tag();
             if let Some(entry) = positions.get_mut(index) {
                 *entry = position;
             }
-            self.write_body(index, mask, decoy_kem.as_ref(), body);
         }
+        self.write_bodies(&order, &masks, bodies);
         mark(Step::Wrap);
         Ok(positions)
+    }
+
+    /// Writes the bodies in the order of the slots.
+    fn write_bodies(&self, order: &[(u128, u32)], masks: &[Mask], bodies: &mut [u8]) {
+        let decoy_kem = self.decoy_kem();
+        let body_len = self.suite.body_len();
+        let write = |(order, bodies): (&[(u128, u32)], &mut [u8])| {
+            for ((_, index), body) in order.iter().zip(bodies.chunks_exact_mut(body_len)) {
+                let index = *index as usize;
+                self.write_body(index, &masks[index], decoy_kem.as_ref(), body);
+            }
+        };
+        #[cfg(feature = "parallel")]
+        if self.threads.get() > 1 && !self.kems.is_empty() {
+            /// Encapsulations that are worth a thread.
+            const PART: usize = 16;
+            let parts = order.chunks(PART).zip(bodies.chunks_mut(PART * body_len));
+            let threads = self.threads.get().min(parts.len());
+            endseal_crypto::threads::share(threads, parts, write);
+            return;
+        }
+        write((order, bodies));
     }
 
     /// Masks of the recipients, then random ones for the decoys.

@@ -12,9 +12,9 @@ const BARE_TARGETS: &[&str] = &["riscv32imc-unknown-none-elf", "thumbv7em-none-e
 /// Portable crates that need no allocator.
 const BARE: &[&str] = &[CRYPTO, "endseal-nostr"];
 const CRYPTO: &str = "endseal-crypto";
-/// The envelope with streams and randomness, without AWS-LC and without a C compiler.
-const WITHOUT_C: &str =
-    "-p endseal-envelope --no-default-features --features std,getrandom,pure --locked";
+/// The envelope with streams, randomness and threads, without AWS-LC and without a C compiler.
+const WITHOUT_C: &str = "-p endseal-envelope --no-default-features \
+                         --features std,getrandom,pure,parallel --locked";
 /// Features of the envelope that one target alone has.
 const TARGET_FEATURES: &[(&str, &str)] =
     &[("thumbv7em-none-eabihf", "pure"), ("wasm32-unknown-unknown", "std,wasm-simd")];

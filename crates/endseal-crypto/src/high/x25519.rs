@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+#[cfg(feature = "parallel")]
+use core::num::NonZeroUsize;
 
 use base16ct::HexDisplay;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -57,6 +59,26 @@ impl SecretKey {
         let us: Vec<_> = publics.iter().map(|public| public.0).collect();
         let (public, shared) = x25519_batch::agree_with_public(platform, self.expose_secret(), &us);
         (PublicKey(public), SharedSecrets(shared))
+    }
+
+    /// [`Self::agree_once_on`] on up to `threads` threads.
+    #[cfg(feature = "parallel")]
+    #[must_use]
+    pub fn agree_once_on_threads(
+        &self,
+        threads: NonZeroUsize,
+        platform: Platform,
+        publics: &[PublicKey],
+    ) -> (PublicKey, SharedSecrets) {
+        if threads.get() == 1 {
+            return self.agree_once_on(platform, publics);
+        }
+        let us: Vec<_> = publics.iter().map(|public| public.0).collect();
+        let (secret, prepared) =
+            (self.expose_secret(), backend::X25519Secret::new(self.expose_secret()));
+        let shared =
+            x25519_batch::agree_on_threads(threads.get(), platform, secret, &prepared, &us);
+        (PublicKey(prepared.public()), SharedSecrets(shared))
     }
 }
 

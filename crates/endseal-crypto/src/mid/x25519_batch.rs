@@ -51,6 +51,18 @@ pub(crate) fn agree(
     us: &[[u8; 32]],
 ) -> Vec<[u8; 32]> {
     let mut out = vec![[0; 32]; us.len()];
+    agree_into(platform, secret, prepared, us, &mut out);
+    out
+}
+
+/// [`agree`] into `out`, which is as long as `us`.
+fn agree_into(
+    platform: Platform,
+    secret: &[u8; 32],
+    prepared: &backend::X25519Secret,
+    us: &[[u8; 32]],
+    out: &mut [[u8; 32]],
+) {
     let for_kernel = for_kernel(platform, us.len());
     if for_kernel > 0 {
         kernel::montgomery_batch(platform, secret, &us[..for_kernel], &mut out[..for_kernel]);
@@ -58,6 +70,25 @@ pub(crate) fn agree(
     for (out, u) in out.iter_mut().zip(us).skip(for_kernel) {
         *out = prepared.agree(u);
     }
+}
+
+/// [`agree`] on up to `threads` threads.
+#[cfg(feature = "parallel")]
+pub(crate) fn agree_on_threads(
+    threads: usize,
+    platform: Platform,
+    secret: &[u8; 32],
+    prepared: &backend::X25519Secret,
+    us: &[[u8; 32]],
+) -> Vec<[u8; 32]> {
+    /// Points of a part: enough to be worth a thread, and whole groups of every kernel.
+    const PART: usize = 32;
+    let mut out = vec![[0; 32]; us.len()];
+    let parts = us.chunks(PART).zip(out.chunks_mut(PART));
+    let threads = threads.min(parts.len());
+    crate::threads::share(threads, parts, |(us, out)| {
+        agree_into(platform, secret, prepared, us, out);
+    });
     out
 }
 

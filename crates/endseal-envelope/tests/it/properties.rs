@@ -62,6 +62,33 @@ fn every_platform_seals_the_same() {
     }
 }
 
+/// Lists of one part and of several, with and without decoys.
+#[cfg(feature = "parallel")]
+#[test]
+fn every_number_of_threads_seals_the_same() {
+    use core::num::NonZeroUsize;
+
+    use endseal_envelope::hazmat::seal;
+    let sender = identity(1);
+    let readers: Vec<_> = (2..102).map(identity).collect();
+    for n in [1, 16, 33, 100] {
+        let recipients = recipients(&readers[..n]);
+        for suite in SUITES {
+            for decoys in [Decoys::None, Decoys::PowerOfTwo] {
+                let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(suite).decoys(decoys);
+                for platform in Platform::all() {
+                    let sealer = sealer.platform(platform);
+                    let one = seal(&sealer, b"m", &VALUES).unwrap();
+                    for threads in [2, 3, 7] {
+                        let sealer = sealer.threads(NonZeroUsize::new(threads).unwrap());
+                        assert_eq!(seal(&sealer, b"m", &VALUES).unwrap(), one, "{threads}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn the_order_of_recipients_leaves_no_trace() {
     use endseal_envelope::hazmat::seal;
