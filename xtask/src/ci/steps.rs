@@ -208,7 +208,7 @@ const MLS: &[&str] = &[
 ];
 /// Without a package of its own, this workspace needs the names.
 const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-facade \
-                            -p endseal-node-api -p endseal-python -p endseal-wasm --check";
+                            -p endseal-napi -p endseal-python -p endseal-wasm --check";
 const DENY: &str = "deny --locked check bans licenses sources";
 const PEERS: &[&str] = &["vectors", "peers"];
 /// Paths of the packages, and of the node that they use.
