@@ -23,30 +23,43 @@ async function attemptLater(work) {
   }
 }
 
+const argument = (message) => new EndsealError('argument', message);
+
 function bytesOf(value, name) {
   if (value instanceof Uint8Array) return value;
-  if (typeof value === 'string') return utf8.encode(value);
-  throw new EndsealError('argument', `${name} is a Uint8Array or a string`);
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  throw argument(`${name} is a Uint8Array or an ArrayBuffer`);
+}
+
+function textOrBytes(value, name) {
+  return typeof value === 'string' ? utf8.encode(value) : bytesOf(value, name);
+}
+
+/** An option that is not known would be a check that is not made. */
+function checkOptions(options, names) {
+  for (const name of Object.keys(options ?? {})) {
+    if (!names.includes(name)) throw argument(`there is no option ${name}: ${names.join(', ')}`);
+  }
 }
 
 /** An option of a type, or undefined. */
 function optionOf(options, name, type) {
   const value = options[name];
   if (value === undefined || typeof value === type) return value;
-  throw new EndsealError('argument', `${name} is a ${type}`);
+  throw argument(`${name} is a ${type}`);
 }
 
 function contextOf(options) {
-  if (options?.context === undefined) throw new EndsealError('argument', 'a context is needed');
-  return bytesOf(options.context, 'the context');
+  if (options?.context === undefined) throw argument('a context is needed');
+  return textOrBytes(options.context, 'the context');
 }
 
 /** What the module has of the objects of this package. No object has a property with a secret. */
 const parts = new WeakMap();
 
-function partOf(value, kind) {
+function partOf(value, kind, name = 'it') {
   const part = value instanceof kind ? parts.get(value) : undefined;
-  if (!part) throw new EndsealError('argument', `an object of ${kind.name} is needed`);
+  if (!part) throw argument(`${name} is an object of ${kind.name}`);
   return part;
 }
 
@@ -100,11 +113,7 @@ export class PublicIdentity {
   }
 
   equals(other) {
-    return other instanceof PublicIdentity && String(this) === String(other);
-  }
-
-  isSamePerson(other) {
-    return other instanceof PublicIdentity && String(this.short) === String(other.short);
+    return other instanceof PublicIdentity && String(this.key) === String(other.key);
   }
 
   toString() {
@@ -114,15 +123,19 @@ export class PublicIdentity {
   toJSON() {
     return this.toString();
   }
+
+  [Symbol.for('nodejs.util.inspect.custom')]() {
+    return `PublicIdentity ${this}`;
+  }
 }
 
 /** Keys of a list. Those of its texts are in `parsed`, too. */
 function keysOf(identities, name, parsed = []) {
   if (typeof identities === 'string' || typeof identities?.[Symbol.iterator] !== 'function') {
-    throw new EndsealError('argument', `${name} is a list of identities`);
+    throw argument(`${name} is a list of identities`);
   }
   return Array.from(identities, (it) => {
-    if (typeof it !== 'string') return partOf(it, PublicIdentity).key;
+    if (typeof it !== 'string') return partOf(it, PublicIdentity, `each of ${name}`).key;
     parsed.push(attempt(() => module.PublicIdentity.parse(it)));
     return parsed.at(-1);
   });
@@ -134,7 +147,7 @@ const free = (object) => object?.free?.();
 function recipientsOf(identities) {
   const parsed = [];
   try {
-    const keys = keysOf(identities, 'a list of recipients', parsed);
+    const keys = keysOf(identities, 'to', parsed);
     return attempt(() => new module.Recipients(keys));
   } finally {
     parsed.forEach(free);
@@ -152,7 +165,7 @@ export class Identity {
 
   static async unlock(file, passphrase = '') {
     const words = optionOf({ passphrase }, 'passphrase', 'string');
-    const opened = () => module.Identity.unlock(bytesOf(file, 'the file'), words);
+    const opened = () => module.Identity.unlock(textOrBytes(file, 'the file'), words);
     return made(Identity, await attemptLater(opened));
   }
 
@@ -193,17 +206,18 @@ export class Recipients {
 
 /** Runs `work` with the options as the module has them. */
 function sealing(options, work) {
+  checkOptions(options, ['from', 'to', 'context', 'time', 'suite', 'hideCount']);
   const context = contextOf(options);
   const { from, to, time } = options;
   const suite = optionOf(options, 'suite', 'string') ?? 'hybrid';
   const hideCount = optionOf(options, 'hideCount', 'boolean') ?? false;
-  const sender = partOf(from, Identity);
+  const sender = partOf(from, Identity, 'from');
   const milliseconds = time === undefined ? 0 : Number(time instanceof Date ? time : NaN);
   if (time !== undefined && !(milliseconds > 0)) {
-    throw new EndsealError('argument', 'the time is a Date after 1970');
+    throw argument('the time is a Date after 1970');
   }
   if (suite !== 'hybrid' && suite !== 'x25519') {
-    throw new EndsealError('argument', `the suite is hybrid or x25519, not ${suite}`);
+    throw argument(`the suite is hybrid or x25519, not ${suite}`);
   }
   const hybrid = suite === 'hybrid';
   const own = to instanceof Recipients ? undefined : recipientsOf(to);
@@ -218,15 +232,18 @@ function sealing(options, work) {
 }
 
 function opening(options) {
+  checkOptions(options, ['as', 'context', 'from', 'maxAgeMs', 'requirePostQuantum']);
   const context = contextOf(options);
   const { as, from } = options;
   const maxAgeMs = optionOf(options, 'maxAgeMs', 'number');
   if (maxAgeMs !== undefined && !(maxAgeMs >= 0)) {
-    throw new EndsealError('argument', 'maxAgeMs is not negative');
+    throw argument('maxAgeMs is not negative');
   }
   const requirePostQuantum = optionOf(options, 'requirePostQuantum', 'boolean') ?? false;
+  // A sender who was looked for and not found is not anyone.
+  if ('from' in options && from === undefined) throw argument('from is undefined');
   const senders = from === undefined ? undefined : keysOf(from, 'from');
-  const identity = partOf(as, Identity);
+  const identity = partOf(as, Identity, 'as');
   return attempt(
     () => new module.Opening(identity, context, senders, maxAgeMs, Date.now(), requirePostQuantum),
   );
@@ -244,7 +261,7 @@ function factsOf({ sender, messageId, time, suite }) {
 }
 
 export async function seal(content, options) {
-  const bytes = bytesOf(content, 'the content');
+  const bytes = textOrBytes(content, 'the content');
   return attemptLater(() => sealing(options, (all) => all.seal(bytes)));
 }
 
@@ -264,7 +281,7 @@ export function sealStream(options) {
   const stream = sealing(options, (all) => all.stream());
   return new TransformStream({
     async transform(chunk, controller) {
-      const sealed = await attemptLater(() => stream.push(bytesOf(chunk, 'each chunk')));
+      const sealed = await attemptLater(() => stream.push(textOrBytes(chunk, 'each chunk')));
       if (sealed.length > 0) controller.enqueue(sealed);
     },
     async flush(controller) {
@@ -276,6 +293,7 @@ export function sealStream(options) {
 }
 
 export async function openStream(from, options) {
+  if (typeof from?.getReader !== 'function') throw argument('the source is a ReadableStream');
   const stream = attempt(() => opening(options).stream());
   const reader = from.getReader();
   let ended = false;

@@ -13,6 +13,9 @@ export type Code =
   | 'random'
   | 'argument';
 
+/** Bytes that other functions of the platform take: not of shared memory. */
+export type Bytes = ReturnType<Uint8Array['slice']>;
+
 /** A call failed. The text may change, and `code` does not. */
 export class EndsealError extends Error {
   constructor(code: Code, message: string);
@@ -27,10 +30,9 @@ export class PublicIdentity {
   /** The form without the post-quantum key, which names a person. */
   readonly short: PublicIdentity;
   /** The Ed25519 key (32 bytes). */
-  readonly key: Uint8Array;
+  readonly key: Bytes;
+  /** True if both are of the same person, also if one of them is the short form. */
   equals(other: PublicIdentity): boolean;
-  /** True also if one of both lacks the post-quantum key. */
-  isSamePerson(other: PublicIdentity): boolean;
   toString(): string;
   toJSON(): string;
 }
@@ -83,36 +85,41 @@ export interface OpenOptions {
 
 /** Authentic facts about a message. */
 export interface Facts {
-  /** Who sealed and signed it, in the short form. */
+  /** Who sealed and signed it: compare it by `equals`. It is in the short form, to which nothing is
+   * sealed with a post-quantum key: answer to the long form that you have of this person. */
   readonly sender: PublicIdentity;
   /** 16 random bytes: who remembers them notices a message that comes again. */
-  readonly messageId: Uint8Array;
+  readonly messageId: Bytes;
   /** The sender's claim of the time. */
   readonly time: Date | undefined;
   readonly suite: string;
 }
 
 export interface Opened extends Facts {
-  readonly content: Uint8Array;
+  readonly content: Bytes;
 }
 
-export function seal(content: Uint8Array | string, options: SealOptions): Promise<Uint8Array>;
-export function open(envelope: Uint8Array, options: OpenOptions): Promise<Opened>;
-/** Opens many envelopes for a fraction of the time. Those that do not open are errors in the list. */
+export function seal(
+  content: Uint8Array | ArrayBuffer | string,
+  options: SealOptions,
+): Promise<Bytes>;
+export function open(envelope: Uint8Array | ArrayBuffer, options: OpenOptions): Promise<Opened>;
+/** Opens many envelopes in less time than one after the other. Those that do not open are errors in
+ * the list. */
 export function openMany(
-  envelopes: Iterable<Uint8Array>,
+  envelopes: Iterable<Uint8Array | ArrayBuffer>,
   options: OpenOptions,
 ): Promise<(Opened | EndsealError)[]>;
 /** Seals what is written into the envelope that is read. */
-export function sealStream(options: SealOptions): TransformStream<Uint8Array, Uint8Array>;
+export function sealStream(options: SealOptions): TransformStream<Uint8Array, Bytes>;
 /** Opens an envelope in blocks of 4 MiB. `content` ends in an error if the envelope was cut short:
  * what was read before is a beginning. */
 export function openStream(
   from: ReadableStream<Uint8Array>,
   options: OpenOptions,
-): Promise<Facts & { readonly content: ReadableStream<Uint8Array> }>;
+): Promise<Facts & { readonly content: ReadableStream<Bytes> }>;
 /** Public facts about an envelope. Nothing of it is authentic. */
-export function inspect(envelope: Uint8Array): {
+export function inspect(envelope: Uint8Array | ArrayBuffer): {
   suite: string;
   slots: number;
   contentLength?: number;

@@ -6,9 +6,11 @@ let entropy;
 /** The error that left the module in no known state. */
 let failed;
 
-/** Makes the one instance of the module. */
-export async function instantiate(bytes) {
-  const { instance } = await WebAssembly.instantiate(bytes, { endseal: { fill_entropy } });
+/** Imports of the module. */
+export const imports = { endseal: { fill_entropy } };
+
+/** Uses the one instance of the module. */
+export function start(instance) {
   wasm = instance.exports;
   entropy = wasm.entropy() >>> 0;
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 import { use } from './module.js';
-import { instantiate } from './wasm.js';
+import { imports, moduleOf } from './wasm.js';
 
 export * from './api.js';
 
@@ -24,6 +24,12 @@ function load() {
   return undefined;
 }
 
+/** The module of WebAssembly. It is made at once, so that `require` works, too. */
+function fallBack() {
+  const bytes = readFileSync(new URL('./endseal.wasm', import.meta.url));
+  return moduleOf(new WebAssembly.Instance(new WebAssembly.Module(bytes), imports));
+}
+
 const native = load();
-use(native ?? (await instantiate(readFileSync(new URL('./endseal.wasm', import.meta.url)))));
+use(native ?? fallBack());
 export const backend = Object.freeze({ kind: native ? 'native' : 'wasm' });

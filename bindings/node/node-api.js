@@ -46,7 +46,14 @@ export class Node {
   #waitMs;
   #timeoutMs;
 
-  constructor({ home, waitMs = 0, timeoutMs = 120_000 } = {}) {
+  constructor(options = {}) {
+    // Another name would choose the default directory, and another identity with it.
+    const names = ['home', 'waitMs', 'timeoutMs'];
+    const unknown = Object.keys(Object(options)).find((it) => !names.includes(it));
+    if (typeof options !== 'object' || unknown !== undefined) {
+      throw new TypeError(`options of a node are ${names.join(', ')}`);
+    }
+    const { home, waitMs = 0, timeoutMs = 120_000 } = options;
     this.#path = join(String(home ?? defaultHome()), 'node.sock');
     this.#waitMs = waitMs;
     this.#timeoutMs = timeoutMs;
@@ -316,18 +323,19 @@ class Connection {
 }
 
 async function connected(path, timeoutMs) {
-  const isLong = Buffer.byteLength(path) > MAX_PATH;
-  const socket = isLong ? undefined : createConnection(path);
+  if (Buffer.byteLength(path) > MAX_PATH) {
+    throw new NodeError('socket', `the path '${path}' is longer than ${MAX_PATH} bytes`);
+  }
+  const socket = createConnection(path);
   const open = new Promise((resolve, reject) => {
-    socket?.once('connect', resolve);
-    socket?.once('error', reject);
-    if (isLong) reject({ code: 'ENOENT' });
+    socket.once('connect', resolve);
+    socket.once('error', reject);
   });
   try {
     await inTime(open, timeoutMs);
     return socket;
   } catch (error) {
-    socket?.destroy();
+    socket.destroy();
     if (error instanceof NodeError) throw error;
     if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') {
       throw new NodeError('not_running', `no node runs at '${path}': start it with endseal up`);

@@ -1,6 +1,8 @@
 // The classes of the native module, made from the functions of the WebAssembly module.
 
-import { call, has, instantiate as load, utf8Length } from './memory.js';
+import { call, has, start, utf8Length } from './memory.js';
+
+export { imports } from './memory.js';
 
 const textOf = (bytes) => new TextDecoder().decode(bytes);
 
@@ -353,9 +355,9 @@ function inspect(envelope) {
   return { suite: textOf(output.subarray(8)), slots: number, contentLength };
 }
 
-/** Loads the module, and returns what the native one has. */
-export async function instantiate(bytes) {
-  await load(bytes);
+/** Returns what the native module has, from an instance. */
+export function moduleOf(instance) {
+  start(instance);
   const all = { Identity, PublicIdentity, Recipients, Sealing, Opening, inspect };
   if (!has('identity_from_seeds')) return all;
   const identityFromSeeds = (...seeds) => new Identity(call('identity_from_seeds', [], ...seeds).number);

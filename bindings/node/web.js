@@ -1,11 +1,15 @@
 // The package in browsers, Deno and other places: WebAssembly.
 
 import { use } from './module.js';
-import { instantiate } from './wasm.js';
+import { imports, moduleOf } from './wasm.js';
 
 export * from './api.js';
 
-const response = await fetch(new URL('./endseal.wasm', import.meta.url));
-if (!response.ok) throw new Error(`endseal.wasm: ${response.status} ${response.statusText}`);
-use(await instantiate(await response.arrayBuffer()));
+const url = new URL('./endseal.wasm', import.meta.url);
+const response = await fetch(url);
+if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
+const bytes = await response.arrayBuffer();
+// A server may answer with a page in the place of a file that is missing.
+if (new DataView(bytes).getUint32(0) !== 0x0061736d) throw new Error(`${url} is no WebAssembly`);
+use(moduleOf((await WebAssembly.instantiate(bytes, imports)).instance));
 export const backend = Object.freeze({ kind: 'wasm' });

@@ -7,12 +7,21 @@ let memory;
 /** All random bytes that the module has drawn. */
 const drawn = [];
 
-const { instantiate } = WebAssembly;
+function noted(instance) {
+  exported = instance.exports;
+  memory = exported.memory;
+}
+const { Instance, instantiate } = WebAssembly;
 WebAssembly.instantiate = async (...given) => {
   const result = await instantiate(...given);
-  exported = result.instance.exports;
-  memory = exported.memory;
+  noted(result.instance);
   return result;
+};
+WebAssembly.Instance = class extends Instance {
+  constructor(...given) {
+    super(...given);
+    noted(this);
+  }
 };
 const { getRandomValues } = crypto;
 crypto.getRandomValues = (array) => {

@@ -21,12 +21,13 @@ export async function uses(file: ReadableStream<Uint8Array>): Promise<Code | und
   const bob = await Identity.unlock(await alice.lock('a passphrase'), 'a passphrase');
   const to = new Recipients([bob.public, 'endsealpq1…', PublicIdentity.parse('endseal1…')]);
   const context = 'example.org/chat';
-  const envelope: Uint8Array = await seal('text', { from: alice, to, context, time: new Date() });
+  const envelope: Uint8Array<ArrayBuffer> = await seal('text', { from: alice, to, context, time: new Date() });
   const opened: Opened = await open(envelope, { as: bob, context, from: [alice.public] });
   const backlog: (Opened | EndsealError)[] = await openMany([envelope], { as: bob, context });
   const sealed: ReadableStream<Uint8Array> = file.pipeThrough(sealStream({ from: alice, to, context }));
   const { sender, content } = await openStream(sealed, { as: bob, context });
   const slots: number = inspect(envelope).slots;
+  void [new Blob([envelope]), crypto.subtle.digest('SHA-256', opened.content)];
   // @ts-expect-error: a context is needed
   await seal('text', { from: alice, to });
   // @ts-expect-error: secrets cannot be made or read

@@ -36,7 +36,8 @@ class Identity:
 
 @final
 class PublicIdentity:
-    """A person's public keys: `endseal1…`, or `endsealpq1…` with the post-quantum key."""
+    """A person's public keys: `endseal1…`, or `endsealpq1…` with the post-quantum key. Two are equal
+    if they are of the same person, also if one of them is the short form."""
 
     def __new__(cls, text: str) -> Self: ...
     @property
@@ -47,8 +48,6 @@ class PublicIdentity:
     @property
     def key(self) -> bytes:
         """The Ed25519 key (32 bytes)."""
-    def is_same_person(self, other: PublicIdentity, /) -> bool:
-        """True also if one of both lacks the post-quantum key."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -126,7 +125,7 @@ def open_many(
     max_age: timedelta | None = None,
     require_post_quantum: bool = False,
 ) -> list[Opened | EndsealError]:
-    """Opens many envelopes for a fraction of the time. Those that do not open are exceptions in the
+    """Opens many envelopes in less time than one after the other. Those that do not open are exceptions in the
     list, which are not raised."""
 
 def inspect(envelope: Buffer) -> Inspected: ...

@@ -130,10 +130,6 @@ impl PublicIdentity {
         PyBytes::new(py, self.0.key())
     }
 
-    fn is_same_person(&self, other: &Self) -> bool {
-        self.0.is_same_person(&other.0)
-    }
-
     fn __str__(&self) -> String {
         self.0.to_string()
     }
@@ -143,7 +139,7 @@ impl PublicIdentity {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| self.0 == other.get().0)
+        other.cast::<Self>().is_ok_and(|other| self.0.is_same_person(&other.get().0))
     }
 
     fn __hash__(&self) -> u64 {
@@ -169,7 +165,10 @@ pub(crate) fn identities(of: &Bound<'_, PyAny>) -> PyResult<Vec<facade::PublicId
         found.push(match one.cast::<PublicIdentity>() {
             Ok(identity) => identity.get().0.clone(),
             Err(_) => {
-                let parsed = facade::PublicIdentity::parse(one.extract::<String>()?.trim());
+                let text = one.extract::<String>().map_err(|_| {
+                    PyTypeError::new_err("a list of PublicIdentity, or of their texts, is needed")
+                })?;
+                let parsed = facade::PublicIdentity::parse(text.trim());
                 parsed.map_err(|error| exception(py, &error))?
             }
         });
