@@ -204,12 +204,14 @@ def rules(message, person):
     check(message.WhichOneof("content") == "rich", "rules")
     rich = message.rich
     check(rich.sender == person and rich.conversation == person, "rules")
-    check(rich.WhichOneof("body") is None and len(rich.metadata) <= MAX_RULE_VALUES, "rules")
+    check(rich.WhichOneof("body") is None and 0 < len(rich.metadata) <= MAX_RULE_VALUES, "rules")
     found = []
     for at in range(len(rich.metadata)):
         value = rich.metadata.get(f"endseal.rules.{at:02}", b"")
-        check(0 < len(value) <= MAX_RULES * RULE_LEN and len(value) % RULE_LEN == 0, "rules")
+        check(len(value) == MAX_RULES * RULE_LEN, "rules")
         found += [value[start : start + RULE_LEN] for start in range(0, len(value), RULE_LEN)]
+    while found and found[-1] == bytes(RULE_LEN):
+        found.pop()
     identities = [rule[:32] for rule in found]
     check(all(first < second for first, second in zip(identities, identities[1:])), "rules")
     check(all(map(is_identity, identities)), "rules")

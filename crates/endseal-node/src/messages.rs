@@ -13,7 +13,7 @@
 //! | cancel what was not sent, delete what was read | [`unsend`](unsend()), [`delete_texts`](delete_texts()) |
 //! | leave a team, and see who has left | [`leave`](leave()), [`departures`](departures()) |
 //! | decide who may write | [`requests`], [`accept`](accept()), [`block`](block()), [`set_muted`] |
-//! | record that a safety number was compared | [`set_verified`], [`is_verified`] |
+//! | record that a safety number was compared | [`set_verified`] |
 //! | see what waits and what went wrong | [`status`], [`problems`] |
 //!
 //! A text is encrypted only when it can be sent, in an MLS group of the devices that its persons

@@ -33,7 +33,7 @@ fn safety_numbers_are_equal_and_confirmed_before_anything_was_said() {
     assert_eq!(number.text(), bob.run(&["contacts", "verify", "alice"]).ok().text());
     assert_eq!(number.text().chars().filter(char::is_ascii_digit).count(), 60);
     assert_eq!((number.err.as_str(), of_bob(&alice)), ("", false.into()));
-    assert_eq!(verify(&alice, "--confirm"), "bob is verified on this device\n");
+    assert_eq!(verify(&alice, "--confirm"), "bob is verified\n");
     assert_eq!(of_bob(&alice), true);
     let listed = alice.run(&["contacts", "list"]).ok();
     assert_eq!(listed.text(), format!("bob  {}  verified\n", bob.identity()));
@@ -74,7 +74,7 @@ fn comparisons_go_through_the_socket_and_survive_a_backup() {
     let words = alice.run(&["id", "paper", "--force"]).ok().out;
     let up = Running::up(&alice);
     assert_eq!(of_bob(&alice), false);
-    assert_eq!(verify(&alice, "--confirm"), "bob is verified on this device\n");
+    assert_eq!(verify(&alice, "--confirm"), "bob is verified\n");
     assert_eq!(of_bob(&alice), true);
     assert_eq!(up.end("-TERM"), Some(0));
     assert_eq!(of_bob(&alice), true);

@@ -12,6 +12,13 @@ fn switch(time: u64, is_on: bool) -> u64 {
     2 * time + u64::from(is_on)
 }
 
+/// A value of the metadata, which has room for 64 rules.
+fn value(rules: &[Vec<u8>]) -> Vec<u8> {
+    let mut value = rules.concat();
+    value.resize(64 * 64, 0);
+    value
+}
+
 fn rule(identity: &[u8], switches: [u64; 4]) -> Vec<u8> {
     [identity, switches.map(u64::to_le_bytes).as_flattened()].concat()
 }
@@ -50,46 +57,63 @@ pub(crate) fn write_all(dir: &Path) {
         (
             "one",
             "a person who was blocked, and is not accepted any more",
-            vec![("endseal.rules.00", one.clone())],
+            vec![("endseal.rules.00", value(&[one.clone()]))],
             vec![&one],
         ),
-        ("none", "no rules", vec![], vec![]),
+        ("none", "no rules", vec![("endseal.rules.00", value(&[]))], vec![]),
         (
             "many",
             "more persons than a value has",
-            vec![
-                ("endseal.rules.00", all[..64].concat()),
-                ("endseal.rules.01", all[64..].concat()),
-            ],
+            vec![("endseal.rules.00", value(&all[..64])), ("endseal.rules.01", value(&all[64..]))],
             all.iter().collect(),
         ),
-        ("last-time", "the latest time", vec![("endseal.rules.00", last.clone())], vec![&last]),
+        (
+            "last-time",
+            "the latest time",
+            vec![("endseal.rules.00", value(&[last.clone()]))],
+            vec![&last],
+        ),
     ] {
         let rules: Vec<_> = rules.into_iter().map(|it| hex(it)).collect();
         vector(name, comment, "ok", note(&values)).with("rules", &rules.join(" ")).write(dir);
     }
-    let single = |value: Vec<u8>| note(&[("endseal.rules.00", value)]);
+    let single = |rules: &[Vec<u8>]| note(&[("endseal.rules.00", value(rules))]);
+    let raw = |value: Vec<u8>| note(&[("endseal.rules.00", value)]);
     let later = rule(&people[0], [1 << 54, 0, 0, 0]);
     for (name, comment, note) in [
-        ("late", "a time that is too late", single(later)),
-        ("cut", "a rule that was cut", single(one[..63].to_vec())),
-        ("empty", "a value without rules", single(Vec::new())),
-        ("order", "persons in another order", single([&all[1][..], &all[0]].concat())),
-        ("twice", "a person twice", single([&all[0][..], &all[0]].concat())),
+        ("late", "a time that is too late", single(&[later])),
+        ("cut", "a value that was cut", raw(value(&[one.clone()])[..4_095].to_vec())),
+        ("empty", "an empty value", raw(Vec::new())),
+        ("short", "a value of one rule", raw(one.clone())),
+        ("nothing", "no value", note(&[])),
+        ("hole", "a rule behind the end", single(&[all[0].clone(), vec![0; 64], all[1].clone()])),
+        ("order", "persons in another order", single(&[all[1].clone(), all[0].clone()])),
+        ("twice", "a person twice", single(&[all[0].clone(), all[0].clone()])),
         (
             "order-of-values",
             "a value that begins before the end of the one before",
-            note(&[("endseal.rules.00", all[1].clone()), ("endseal.rules.01", all[0].clone())]),
+            note(&[
+                ("endseal.rules.00", value(&all[1..65])),
+                ("endseal.rules.01", value(&all[..1])),
+            ]),
         ),
-        ("key", "values that do not begin with 00", note(&[("endseal.rules.01", one.clone())])),
-        ("other-key", "other metadata", note(&[("endseal.replaces", one.clone())])),
-        ("identity", "an identity that is none", single(rule(&NOT_CANONICAL, [on, 0, 0, 0]))),
-        ("sender", "of another person", RichMessage { sender: identity(3), ..single(one.clone()) }),
+        (
+            "key",
+            "values that do not begin with 00",
+            note(&[("endseal.rules.01", value(&[one.clone()]))]),
+        ),
+        ("other-key", "other metadata", note(&[("endseal.replaces", value(&[one.clone()]))])),
+        ("identity", "an identity that is none", single(&[rule(&NOT_CANONICAL, [on, 0, 0, 0])])),
+        (
+            "sender",
+            "of another person",
+            RichMessage { sender: identity(3), ..single(&[one.clone()]) },
+        ),
         ("conversation", "for another person", {
-            RichMessage { conversation: identity(3).into(), ..single(one.clone()) }
+            RichMessage { conversation: identity(3).into(), ..single(&[one.clone()]) }
         }),
         ("text", "a text with rules", {
-            RichMessage { body: Some(Body::Text("noon".into())), ..single(one) }
+            RichMessage { body: Some(Body::Text("noon".into())), ..single(&[one]) }
         }),
     ] {
         vector(&format!("refused-{name}"), comment, "rules", note).write(dir);

@@ -25,6 +25,10 @@ pub fn answer(
     let own = engine.address();
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         let Some(text) = unread_text(transaction, number)? else { return Ok(Vec::new()) };
+        if texts.is_empty() {
+            mark_read_in(transaction, own, &[number])?;
+            return Ok(Vec::new());
+        }
         if let Conversation::Group(id) = &text.conversation {
             check_team(id)?;
         }

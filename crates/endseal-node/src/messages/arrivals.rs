@@ -4,7 +4,6 @@
 //! what is not to be shown. It is part of each transaction in which messages arrive or are read. If
 //! a process is killed before its scan, the next one scans the messages that it left.
 
-use core::num::NonZeroU32;
 use std::collections::{HashMap, HashSet};
 
 use endseal_codec::ReceiptKind;
@@ -132,6 +131,22 @@ pub(super) fn is_newest(
     Ok(record.is_none_or(|record| record.device(device.device.into()).is_some()))
 }
 
+/// Returns true if a device of this person is a member of a group by a later record than the one
+/// that is here, which comes from the hub.
+fn is_later(
+    transaction: &mut Transaction<'_, '_>,
+    group: &ConversationId,
+    device: &Address,
+) -> Result<bool, EngineError> {
+    let ConversationId::Group(group) = group else { return Ok(false) };
+    let state = transaction.group(group)?.and_then(|it| it.conversation);
+    let known = known_in(transaction, &device.identity)?.map_or(0, |it| it.epoch());
+    Ok(state.is_some_and(|state| {
+        let stated = state.record_of(&device.identity).map_or(0, |(epoch, _)| epoch);
+        stated > known && state.has_device(device)
+    }))
+}
+
 /// Returns true if a device is a member of a group in its present epoch.
 fn is_member_of(
     transaction: &mut Transaction<'_, '_>,
@@ -157,21 +172,21 @@ pub(super) fn settle(
     release_known(transaction, own, &known)?;
     for team in show_known(transaction, files, own)? {
         for group in HubGroups::of(transaction, &Conversation::Group(team))?.groups {
-            deliver_again(transaction, &group.id, 0)?;
+            let end = noted(transaction)?;
+            deliver_again(transaction, &group.id, (0, end))?;
         }
     }
     note(transaction, own, files, &known)
 }
 
-/// Gives the messages of a group with numbers above `after` that are in the inbox numbers above all
-/// others, so that they are processed again: they were passed over before.
+/// Gives the messages of a group with numbers above `after` and up to `end` that are in the inbox
+/// numbers above all others, so that they are processed behind them, also if they were before.
 fn deliver_again(
     transaction: &mut Transaction<'_, '_>,
     group: &HubGroupId,
-    mut after: u64,
+    (mut after, end): (u64, u64),
 ) -> Result<(), EngineError> {
     let id = ConversationId::Group(group.to_vec());
-    let end = noted(transaction)?;
     while after < end {
         let page = transaction.inbox(after, PAGE)?;
         let Some(last) = page.last() else { break };
@@ -219,7 +234,7 @@ pub(super) fn note_passed_over(
         }
     }
     let result = scan.finish(transaction)?;
-    deliver_again(transaction, group, begin)?;
+    deliver_again(transaction, group, (begin, end))?;
     Ok(result)
 }
 
@@ -256,18 +271,15 @@ pub(super) fn note(
     let mut scan = Scan::new(own, files, known);
     loop {
         let page = transaction.inbox(after, PAGE)?;
-        let Some(last) = page.last() else {
-            // Who is accepted on another device has a request here.
-            if scan.take_rules(transaction)? {
-                release_known(transaction, own, known)?;
-                continue;
-            }
-            break;
-        };
+        let Some(last) = page.last() else { break };
         after = last.number;
         let mut fates = Vec::with_capacity(page.len());
         for received in &page {
             fates.push((received.number, scan.note(transaction, received)?));
+            if scan.has_new_rules {
+                after = received.number;
+                break;
+            }
         }
         drop(page);
         for (number, fate) in fates {
@@ -276,6 +288,9 @@ pub(super) fn note(
                 Fate::Consumed => scan.result.receipts += u64::from(transaction.consume(number)?),
                 Fate::Hidden => scan.result.others += u64::from(transaction.consume(number)?),
             }
+        }
+        if scan.has_new_rules {
+            scan.apply_rules(transaction, after)?;
         }
     }
     let mut result = scan.finish(transaction)?;
@@ -303,8 +318,8 @@ struct Scan<'s> {
     receipts: HashMap<(Conversation, Address), Vec<TextReceipt>>,
     /// Texts that were read on other devices of this person.
     marks: HashMap<OfSeries, Runs>,
-    /// Rules of other devices of this person.
-    rules: HashMap<NonZeroU32, RuleNote>,
+    /// True if rules changed after the last message. What comes behind it is treated by them.
+    has_new_rules: bool,
     requests: Option<Requests>,
     hidden: HashMap<Conversation, Option<HiddenTeam>>,
     result: Noted,
@@ -324,7 +339,7 @@ impl<'s> Scan<'s> {
             due: HashSet::new(),
             receipts: HashMap::new(),
             marks: HashMap::new(),
-            rules: HashMap::new(),
+            has_new_rules: false,
             requests: None,
             hidden: HashMap::new(),
             result: Noted::default(),
@@ -388,20 +403,24 @@ impl<'s> Scan<'s> {
     /// Takes a receipt in, or a mark or the rules of another device of this person.
     fn note_receipt(
         &mut self,
-        transaction: &Transaction<'_, '_>,
+        transaction: &mut Transaction<'_, '_>,
         conversation: &Conversation,
         received: &Received,
     ) -> Result<(), EngineError> {
         let sender = received.sender;
         if sender.identity == *self.own {
-            if !is_newest(transaction, self.files, conversation, &sender)? {
+            if !is_newest(transaction, self.files, conversation, &sender)?
+                && !is_later(transaction, &received.conversation, &sender)?
+            {
                 return Ok(());
             }
             if let Some((writer, mark)) = TextReceipt::read_mark(&received.plaintext, self.own) {
                 let runs = self.marks.entry((*conversation, writer, mark.series)).or_default();
                 runs.add_all(&mark.runs, MAX_RUNS);
-            } else if let Some(rules) = RuleNote::read(&received.plaintext, self.own) {
-                self.rules.insert(sender.device.into(), rules);
+            } else if *conversation == Conversation::Person(*self.own)
+                && let Some(rules) = RuleNote::read(&received.plaintext, self.own)
+            {
+                self.has_new_rules |= rule_note::take(transaction, &sender, &rules)?;
             }
             return Ok(());
         }
@@ -579,7 +598,7 @@ impl<'s> Scan<'s> {
         match conversation {
             // A person who was answered on another device is known.
             Conversation::Person(person) if is_own => {
-                rule::infer_accepted(transaction, &person)?;
+                self.has_new_rules |= rule::infer_accepted(transaction, &person)?;
             }
             // A text of another person than the one with whom the conversation is.
             Conversation::Person(person) if person != writer.identity => return Ok(Fate::Hidden),
@@ -723,17 +742,32 @@ impl<'s> Scan<'s> {
             lost_member::note(transaction, conversation, |it, _| it == writer)?;
         }
         self.take_receipts(transaction)?;
-        self.take_rules(transaction)?;
         read_marks::take(transaction, self.own, &self.marks)?;
         Ok(self.result)
     }
 
-    /// Takes the rules of other devices of this person. Returns true if they change those here.
-    fn take_rules(&mut self, transaction: &Transaction<'_, '_>) -> Result<bool, EngineError> {
-        let has_changed = rule_note::take(transaction, self.own, &self.rules)?;
-        self.rules.clear();
+    /// Treats what is behind the message `after` by the rules that changed with it. Requests of
+    /// persons who are accepted now move to the inbox, and behind them what these persons wrote
+    /// later.
+    fn apply_rules(
+        &mut self,
+        transaction: &mut Transaction<'_, '_>,
+        after: u64,
+    ) -> Result<(), EngineError> {
+        self.has_new_rules = false;
         self.treatments.clear();
-        Ok(has_changed)
+        self.requests = None;
+        let mut end = after;
+        while let Some(last) = transaction.inbox(end, PAGE)?.last() {
+            end = last.number;
+        }
+        for person in release_known(transaction, self.own, self.known)? {
+            self.result.requests.remove(&person);
+            for group in HubGroups::of(transaction, &Conversation::Person(person))?.groups {
+                deliver_again(transaction, &group.id, (after, end))?;
+            }
+        }
+        Ok(())
     }
 
     fn take_receipts(&mut self, transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {

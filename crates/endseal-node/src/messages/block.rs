@@ -20,7 +20,7 @@ pub fn block(engine: &mut Engine, person: &PublicKey) -> Result<u64, EngineError
     engine.transaction(|transaction| {
         change(transaction, &own, person, |rule| {
             rule.blocked.turn(true);
-            rule.accepted.turn(false);
+            rule.accepted.turn_off_everywhere();
         })?;
         request::forget(transaction, person)
     })

@@ -9,7 +9,7 @@ use endseal_session::EngineError;
 
 use super::address_bytes::ADDRESS_LEN;
 use super::conversation::Conversation;
-use super::records::{self, DUE, RULE, Transaction};
+use super::records::{self, DUE, RULE, RULES_SENT, Transaction};
 use super::text_id::SERIES_LEN;
 
 /// A note that is due.
@@ -31,11 +31,12 @@ pub(super) enum Subject {
 }
 
 impl Due {
-    /// Returns the conversation that the note is about; `None` for rules.
-    pub(super) fn conversation(&self) -> Option<Conversation> {
+    /// Returns the conversation in which the note is sent. Rules are sent in the one with oneself:
+    /// members of a group can compute the keys of its notes.
+    pub(super) fn conversation(&self) -> Conversation {
         match self.subject {
-            Subject::Texts { conversation, .. } => Some(conversation),
-            Subject::Rules => None,
+            Subject::Texts { conversation, .. } => conversation,
+            Subject::Rules => Conversation::Person(self.to.identity),
         }
     }
 
@@ -113,8 +114,35 @@ impl Due {
     }
 }
 
-/// Notes that the devices in which a record of this person differs from the one before are to get
-/// the rules, if there are any.
+/// Returns true if rules wait for another device of this person.
+pub(super) fn has_rules(transaction: &Transaction<'_, '_>) -> Result<bool, EngineError> {
+    const PAGE: usize = 64;
+    Ok(Due::page(transaction, PAGE)?.iter().any(|due| due.subject == Subject::Rules))
+}
+
+/// Notes that a device of this person is to get the rules. `own` is this identity.
+pub(super) fn note_rules(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+    device: NonZeroU32,
+) -> Result<(), EngineError> {
+    let to = Address { identity: *own, device: DeviceId::from(device) };
+    Due { to, subject: Subject::Rules }.put(transaction)
+}
+
+/// Notes that all devices of a record of this person are to get the rules.
+pub(super) fn note_rules_of(
+    transaction: &Transaction<'_, '_>,
+    record: &PersonRecord,
+) -> Result<(), EngineError> {
+    for (number, _) in record.devices() {
+        note_rules(transaction, record.identity().ed25519(), number)?;
+    }
+    Ok(())
+}
+
+/// Notes that the devices that a record of this person has newly are to get the rules, if there are
+/// any.
 pub(super) fn note_new_devices(
     transaction: &Transaction<'_, '_>,
     before: &PersonRecord,
@@ -129,12 +157,18 @@ pub(super) fn note_new_devices(
     Ok(())
 }
 
-/// Notes that a device of this person is to get the rules. `own` is this identity.
-pub(super) fn note_rules(
+/// Notes once a day that all devices of this person are to get the rules, if there are any: a note
+/// may have been lost.
+pub(super) fn note_rules_daily(
     transaction: &Transaction<'_, '_>,
-    own: &PublicKey,
-    device: NonZeroU32,
+    record: &PersonRecord,
 ) -> Result<(), EngineError> {
-    let to = Address { identity: *own, device: DeviceId::from(device) };
-    Due { to, subject: Subject::Rules }.put(transaction)
+    const DAY: u64 = 24 * 60 * 60 * 1_000;
+    let (now, last) = (records::now(), records::counter(transaction, RULES_SENT)?);
+    // The clock may have been ahead.
+    if now.abs_diff(last) < DAY || transaction.records_after(RULE, &[], 1)?.is_empty() {
+        return Ok(());
+    }
+    transaction.put_record(RULES_SENT, &[], &now.to_le_bytes())?;
+    note_rules_of(transaction, record)
 }

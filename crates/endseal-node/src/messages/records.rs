@@ -87,6 +87,8 @@ pub(super) const DEPARTED: u16 = 41;
 pub(super) const IN_FORCE: u16 = 42;
 /// Milliseconds by which the clock of this device is behind that of the hub.
 pub(super) const CLOCK: u16 = 43;
+/// Time at which the rules were sent to all devices of this person.
+pub(super) const RULES_SENT: u16 = 47;
 /// Groups that are to be announced as replaced: [`Replaced`](super::replaced::Replaced), by
 /// conversation and group.
 pub(super) const REPLACED: u16 = 46;

@@ -209,23 +209,25 @@ pub(super) fn forget(
 }
 
 /// Moves requests of persons who are known now to the inbox, where they get later numbers than all
-/// messages that are there. `own` is this identity. The caller MUST call
+/// messages that are there. `own` is this identity. Returns the persons. The caller MUST call
 /// [`unconfirmed::note`](super::unconfirmed::note) before others arrive.
 pub(super) fn release_known(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
     known: &KnownPersons<'_>,
-) -> Result<(), EngineError> {
+) -> Result<Vec<PublicKey>, EngineError> {
+    let mut released = Vec::new();
     if transaction.records_after(REQUEST, &[], 1)?.is_empty() {
-        return Ok(());
+        return Ok(released);
     }
     for person in count_by_person(transaction)?.into_keys() {
         if known.has(transaction, &person)? {
             change(transaction, own, &person, |rule| rule.accepted.turn(true))?;
             release(transaction, &person)?;
+            released.push(person);
         }
     }
-    Ok(())
+    Ok(released)
 }
 
 fn release(transaction: &mut Transaction<'_, '_>, person: &PublicKey) -> Result<(), EngineError> {

@@ -15,7 +15,7 @@ use super::frame_target::{FRAME, Target};
 use super::history::page_in;
 use super::hub_groups::{HubGroups, conversation_of_group};
 use super::payload::HubGroupId;
-use super::records::{COMMIT, DUE, FORMER, GROUPS, RECEIPT, REPLACED, Transaction};
+use super::records::{COMMIT, DUE, FORMER, GROUPS, RECEIPT, REPLACED, RULES_SENT, Transaction};
 use super::replaced;
 use super::shared_engine::SharedEngine;
 use super::text_id::TextId;
@@ -262,6 +262,7 @@ pub(crate) fn begin_anew(
         }
         resend_missing(transaction, &own)?;
         // Conversations of groups stay: unread texts are of such groups.
+        transaction.remove_record(RULES_SENT, &[])?;
         for kind in [RECEIPT, DUE, FRAME, COMMIT, GROUPS, REPLACED] {
             remove_all(transaction, kind)?;
         }

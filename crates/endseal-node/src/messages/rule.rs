@@ -32,6 +32,12 @@ impl Switch {
         }
     }
 
+    /// Turns the switch off now, also if it is off here: another device may have turned it on.
+    pub(super) fn turn_off_everywhere(&mut self) {
+        self.0 |= 1;
+        self.turn(false);
+    }
+
     fn read(bytes: [u8; Self::LEN]) -> Option<Self> {
         let switch = Self(u64::from_le_bytes(bytes));
         (switch.time() <= MAX_TIME).then_some(switch)
@@ -145,18 +151,20 @@ impl StoredRule {
 }
 
 /// Notes that a person is accepted, which follows from what this device has received: the other
-/// devices of this person receive it, too.
+/// devices of this person receive it, too. Returns false if the person is blocked, or was accepted
+/// before.
 pub(super) fn infer_accepted(
     transaction: &Transaction<'_, '_>,
     person: &PublicKey,
-) -> Result<(), EngineError> {
+) -> Result<bool, EngineError> {
     let known = StoredRule::of(transaction, person)?;
     let mut rule = known.rule;
-    if !rule.blocked.is_on() && !rule.accepted.is_on() {
+    let is_new = !rule.blocked.is_on() && !rule.accepted.is_on();
+    if is_new {
         rule.accepted.turn(true);
         StoredRule { rule, ..known }.put(transaction, person)?;
     }
-    Ok(())
+    Ok(is_new)
 }
 
 /// Adds to the number of texts of a blocked person that were dropped.

@@ -23,9 +23,7 @@ pub(super) fn change(
     if rule != before.rule {
         StoredRule { rule, ..before }.put(transaction, person)?;
         if let Some(record) = known_in(transaction, own)? {
-            for (number, _) in record.devices() {
-                due::note_rules(transaction, own, number)?;
-            }
+            due::note_rules_of(transaction, &record)?;
         }
     }
     Ok(before)

@@ -2,12 +2,11 @@
 //! persons").
 
 use core::cmp::Reverse;
-use core::num::NonZeroU32;
-use std::collections::HashMap;
 
 use endseal_codec::{Codec as _, Content, ContentView, Limits, Message, Metadata, RichMessage};
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::Address;
 use endseal_session::EngineError;
 
 use super::due;
@@ -28,10 +27,11 @@ const LEN: usize = PublicKey::LEN + Rule::LEN;
 pub struct RuleNote(Vec<(PublicKey, Rule)>);
 
 impl RuleNote {
-    /// Takes the rules that are here: those that changed last, if there are more than a note has.
+    /// Takes the rules that are here. If there are more than a note has, blocked persons are first,
+    /// and then those whose rules changed last.
     pub(super) fn of(transaction: &Transaction<'_, '_>) -> Result<Self, EngineError> {
         let mut all = StoredRule::all(transaction)?;
-        all.sort_by_key(|(_, it)| Reverse(it.rule.time()));
+        all.sort_by_key(|(_, it)| Reverse((it.rule.blocked.is_on(), it.rule.time())));
         all.truncate(MAX_VALUES * RULES);
         all.sort_by_key(|(person, _)| *person.as_bytes());
         Ok(Self(all.into_iter().map(|(person, it)| (person, it.rule)).collect()))
@@ -40,8 +40,11 @@ impl RuleNote {
     /// Encodes the plaintext of a note between devices of `own`.
     pub(super) fn plaintext(&self, own: &PublicKey) -> Option<Zeroizing<Vec<u8>>> {
         let mut metadata = Metadata::default();
-        for (at, rules) in self.0.chunks(RULES).enumerate() {
-            let value = Zeroizing::new(rules.iter().flat_map(encode).collect::<Vec<u8>>());
+        for at in 0..self.0.len().div_ceil(RULES).max(1) {
+            let rules = self.0.iter().skip(at * RULES).take(RULES);
+            let mut value = Zeroizing::new(rules.flat_map(encode).collect::<Vec<u8>>());
+            // The hub sees the length.
+            value.resize(RULES * LEN, 0);
             metadata.insert(&key(at), &value[..]);
         }
         let message = Message::from(Content::Rich(RichMessage {
@@ -63,15 +66,23 @@ impl RuleNote {
         if !is_own || rich.body.is_some() {
             return None;
         }
-        let mut rules = Vec::<(PublicKey, Rule)>::new();
-        for at in 0..rich.metadata.iter().count() {
+        let (mut rules, mut has_ended) = (Vec::<(PublicKey, Rule)>::new(), false);
+        let count = rich.metadata.iter().count();
+        if count == 0 || count > MAX_VALUES {
+            return None;
+        }
+        for at in 0..count {
             let (some, []) = rich.metadata.get(&key(at))?.as_chunks::<LEN>() else { return None };
-            if at >= MAX_VALUES || some.is_empty() {
+            if some.len() != RULES {
                 return None;
             }
             for bytes in some {
+                has_ended |= *bytes == [0; LEN];
+                if has_ended && *bytes == [0; LEN] {
+                    continue;
+                }
                 let (person, rule) = bytes.split_first_chunk()?;
-                if rules.last().is_some_and(|(last, _)| last.as_bytes() >= person) {
+                if has_ended || rules.last().is_some_and(|(last, _)| last.as_bytes() >= person) {
                     return None;
                 }
                 rules.push((
@@ -103,15 +114,15 @@ fn encode((person, rule): &(PublicKey, Rule)) -> [u8; LEN] {
     bytes
 }
 
-/// Takes the rules that another device of this person has: of each switch the newer one. A device
-/// whose rules are not those that are here then gets these. Returns true if a rule here changed.
+/// Takes the rules that another device of this person has: of each switch the newer one. The device
+/// then gets the rules that are here if they are others. Returns true if a rule here changed.
 pub(super) fn take(
     transaction: &Transaction<'_, '_>,
-    own: &PublicKey,
-    notes: &HashMap<NonZeroU32, RuleNote>,
+    from: &Address,
+    note: &RuleNote,
 ) -> Result<bool, EngineError> {
     let mut has_changed = false;
-    for (person, rule) in notes.values().flat_map(|note| &note.0) {
+    for (person, rule) in &note.0 {
         let known = StoredRule::of(transaction, person)?;
         let merged = known.rule.newer(*rule);
         if merged != known.rule {
@@ -122,11 +133,8 @@ pub(super) fn take(
             }
         }
     }
-    if !notes.is_empty() {
-        let here = RuleNote::of(transaction)?;
-        for (device, _) in notes.iter().filter(|(_, there)| **there != here) {
-            due::note_rules(transaction, own, *device)?;
-        }
+    if *note != RuleNote::of(transaction)? {
+        due::note_rules(transaction, &from.identity, from.device.into())?;
     }
     Ok(has_changed)
 }

@@ -11,6 +11,7 @@ use super::conversation::Conversation;
 use super::device_change;
 use super::directory::{self, Found};
 use super::drain::Mailbox;
+use super::due;
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::hub_address::note_address;
@@ -249,6 +250,7 @@ pub(super) async fn greet(
             problem::note(transaction, ProblemClass::FORGOT, &membership.hub, sequence)?;
             problem::forget_old(transaction)?;
             resend_missing(transaction, person.identity().ed25519())?;
+            due::note_rules_of(transaction, person)?;
             match membership_in(transaction)? {
                 Some(membership) => Membership { sequence, ..membership }.put(transaction),
                 None => Ok(()),
@@ -263,7 +265,9 @@ pub(super) async fn greet(
             resend_all(transaction, own)?;
             give_up_unconfirmed(transaction, own)?;
             hub_groups::announce_all(transaction)?;
+            due::note_rules_of(transaction, person)?;
         }
+        due::note_rules_daily(transaction, person)?;
         if welcome.dropped != known {
             transaction.put_record(DROPPED, &[], &welcome.dropped.to_le_bytes())?;
         }

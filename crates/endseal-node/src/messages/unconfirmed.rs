@@ -193,8 +193,8 @@ pub(super) fn encrypt_notes(
             let is_known = match it.conversation() {
                 _ if *person == own.identity => true,
                 // Members of a team know of each other.
-                None | Some(Conversation::Group(_)) => true,
-                Some(with @ Conversation::Person(_)) => {
+                Conversation::Group(_) => true,
+                with @ Conversation::Person(_) => {
                     contacts.name_of(person).is_some()
                         || TextId::has_written_in(transaction, &with)?
                 }
@@ -285,17 +285,11 @@ struct Place {
 }
 
 impl Place {
-    /// Finds a group in which a device is a member: one of the conversation that the note is about,
-    /// and for rules of any, that with oneself before others. `None` if there is none: no group is
-    /// made for a note.
+    /// Finds a group of the note's conversation in which the device is a member. `None` if there is
+    /// none: no group is made for a receipt or a read mark.
     fn of(transaction: &mut Transaction<'_, '_>, due: &Due) -> Result<Option<Self>, EngineError> {
-        let mut all = match due.conversation() {
-            Some(conversation) => vec![HubGroups::of(transaction, &conversation)?],
-            None => HubGroups::all(transaction)?,
-        };
-        let with_oneself = Conversation::Person(due.to.identity);
-        all.sort_by_key(|it| it.conversation != with_oneself);
-        for group in all.iter().flat_map(|it| &it.groups).filter(|it| it.given_up == 0) {
+        let groups = HubGroups::of(transaction, &due.conversation())?;
+        for group in groups.groups.iter().filter(|it| it.given_up == 0) {
             let members = transaction.group_peers(&group.id)?;
             if let Some((_, peer)) = members.into_iter().find(|(address, _)| *address == due.to) {
                 return Ok(Some(Self { group: group.id, peer }));

@@ -16,6 +16,7 @@ use super::conversation::Conversation;
 use super::departure::{self, LeftTeam};
 use super::device_change;
 use super::directory;
+use super::due;
 use super::error::SyncError;
 use super::frame_target::Target;
 use super::history::HistoryRow;
@@ -238,6 +239,8 @@ enum Receivers {
 
 /// Newest documents that this device brings into groups.
 pub(super) struct KnownDocuments {
+    identity: PublicKey,
+    /// Epoch of the record of this person.
     own: u64,
     /// True if this person has no other device.
     is_alone: bool,
@@ -248,7 +251,8 @@ pub(super) struct KnownDocuments {
 
 impl KnownDocuments {
     pub(super) fn of(sender: &Sender<'_, '_>) -> Result<Self, EngineError> {
-        let own = sender.engine.address().identity;
+        let identity = sender.engine.address().identity;
+        let own = identity;
         let record = sender.engine.with(|engine| directory::known(engine, &own))?;
         let rosters = sender.files.all_rosters().into_iter().map(|roster| {
             let is_by_own = *roster.owner() == own || *roster.signer() == own;
@@ -257,7 +261,7 @@ impl KnownDocuments {
         });
         let is_alone = record.as_ref().is_some_and(|it| it.devices().count() == 1);
         let own = record.map_or(0, |it| it.epoch());
-        Ok(Self { own, is_alone, rosters: rosters.collect() })
+        Ok(Self { identity, own, is_alone, rosters: rosters.collect() })
     }
 
     fn documents(&self, conversation: &Conversation) -> Documents {
@@ -307,6 +311,11 @@ impl KnownDocuments {
         }
         let known: HashSet<_> =
             all.iter().filter(|it| !it.groups.is_empty()).map(|it| it.conversation).collect();
+        // Rules are sent in the group with oneself alone.
+        let with_oneself = Conversation::Person(self.identity);
+        if !self.is_alone && !known.contains(&with_oneself) && due::has_rules(transaction)? {
+            due.push(with_oneself);
+        }
         for (id, (_, begins)) in &self.rosters {
             let team = Conversation::Group(*id);
             let left = LeftTeam::of(transaction, &team)?;

@@ -4,10 +4,12 @@ use core::num::NonZeroU32;
 
 use endseal_keyring::person::PersonChanges;
 use endseal_node::messages::{
-    PersonRules, accept, block, person_rules, set_muted, set_verified, status, unblock,
+    Conversation, PersonRules, accept, block, person_rules, set_muted, set_verified, status,
+    unblock,
 };
 use endseal_session::EngineError;
 
+use super::intruders::groups_of;
 use super::teams::{second_device, texts};
 use super::world::{People, Person, World};
 
@@ -53,7 +55,8 @@ async fn who_is_blocked_on_one_device_is_blocked_on_all() {
         assert!(rules(device)[0].blocked.is_some());
         assert_eq!(rules(device)[0].dropped, 1);
     }
-    // Both know the same, so that nothing more is sent.
+    // Both know the same, so that nothing more is sent, but once a day.
+    visit(&world, &mut [&mut bob, &mut second]).await;
     for device in [&mut bob, &mut second] {
         let report = device.sync(&world).await;
         assert_eq!((report.received, report.receipts), (0, 0), "{report:?}");
@@ -169,4 +172,71 @@ async fn a_device_answers_other_rules_than_it_has() {
         let rules = rules(device)[0];
         assert!(rules.is_muted && rules.blocked.is_some(), "{rules:?}");
     }
+}
+
+/// The other device makes one visit, in which the rule and what follows it arrive.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_holds_for_the_texts_behind_it() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    for text in ["one", "two"] {
+        alice.say(&bob.identity, text);
+    }
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    accept(&mut bob.engine, &bob.home, &alice.identity).unwrap();
+    bob.sync(&world).await;
+    for number in 0..110 {
+        alice.say(&bob.identity, &number.to_string());
+    }
+    alice.sync(&world).await;
+    let report = second.sync(&world).await;
+    assert!(report.requests.is_empty() && report.no_room.is_empty(), "{report:?}");
+    let read = texts(&mut second);
+    assert_eq!((read[..4].join(" "), read.len()), ("one two 0 1".to_owned(), 112));
+    // Blocked, and one text; not blocked any more, and another one.
+    block(&mut bob.engine, &alice.identity).unwrap();
+    bob.sync(&world).await;
+    alice.say(&bob.identity, "while blocked");
+    alice.sync(&world).await;
+    unblock(&mut bob.engine, &alice.identity).unwrap();
+    bob.sync(&world).await;
+    alice.say(&bob.identity, "later");
+    alice.sync(&world).await;
+    let report = second.sync(&world).await;
+    assert_eq!((report.blocked.len(), waiting(&mut second)), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blocking_ends_an_acceptance_of_another_device() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    alice.say(&bob.identity, "text");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    accept(&mut bob.engine, &bob.home, &alice.identity).unwrap();
+    block(&mut second.engine, &alice.identity).unwrap();
+    for _ in 0..2 {
+        visit(&world, &mut [&mut bob, &mut second]).await;
+    }
+    unblock(&mut second.engine, &alice.identity).unwrap();
+    alice.say(&bob.identity, "later");
+    visit(&world, &mut [&mut second, &mut alice, &mut bob]).await;
+    second.sync(&world).await;
+    assert_eq!((waiting(&mut second), texts(&mut second)), (1, Vec::new()));
+}
+
+/// Members of another group could compute the keys of its notes.
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_are_sent_in_the_group_with_oneself_alone() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    alice.say(&bob.identity, "text");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    let with_oneself = Conversation::Person(bob.identity);
+    assert_eq!(groups_of(&mut bob, &with_oneself).len(), 0);
+    block(&mut bob.engine, &alice.identity).unwrap();
+    visit(&world, &mut [&mut bob, &mut second]).await;
+    assert!(rules(&mut second)[0].blocked.is_some());
+    let groups = groups_of(&mut second, &with_oneself);
+    assert_eq!(groups.len(), 1);
+    assert_eq!(groups_of(&mut alice, &Conversation::Person(bob.identity)).len(), 1);
 }
