@@ -324,7 +324,7 @@ class Connection {
 
 async function connected(path, timeoutMs) {
   if (Buffer.byteLength(path) > MAX_PATH) {
-    throw new NodeError('socket', `the path '${path}' is longer than ${MAX_PATH} bytes`);
+    throw new NodeError('not_running', `no node runs at '${path}', longer than ${MAX_PATH} bytes`);
   }
   const socket = createConnection(path);
   const open = new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 //! Rules about persons: docs/spec/node.md.
 
+use core::slice::from_ref;
 use std::path::Path;
 
 use endseal_codec::{Body, Content, Metadata, RichMessage};
@@ -57,7 +58,7 @@ pub(crate) fn write_all(dir: &Path) {
         (
             "one",
             "a person who was blocked, and is not accepted any more",
-            vec![("endseal.rules.00", value(&[one.clone()]))],
+            vec![("endseal.rules.00", value(from_ref(&one)))],
             vec![&one],
         ),
         ("none", "no rules", vec![("endseal.rules.00", value(&[]))], vec![]),
@@ -70,7 +71,7 @@ pub(crate) fn write_all(dir: &Path) {
         (
             "last-time",
             "the latest time",
-            vec![("endseal.rules.00", value(&[last.clone()]))],
+            vec![("endseal.rules.00", value(from_ref(&last)))],
             vec![&last],
         ),
     ] {
@@ -82,7 +83,7 @@ pub(crate) fn write_all(dir: &Path) {
     let later = rule(&people[0], [1 << 54, 0, 0, 0]);
     for (name, comment, note) in [
         ("late", "a time that is too late", single(&[later])),
-        ("cut", "a value that was cut", raw(value(&[one.clone()])[..4_095].to_vec())),
+        ("cut", "a value that was cut", raw(value(from_ref(&one))[..4_095].to_vec())),
         ("empty", "an empty value", raw(Vec::new())),
         ("short", "a value of one rule", raw(one.clone())),
         ("nothing", "no value", note(&[])),
@@ -100,17 +101,17 @@ pub(crate) fn write_all(dir: &Path) {
         (
             "key",
             "values that do not begin with 00",
-            note(&[("endseal.rules.01", value(&[one.clone()]))]),
+            note(&[("endseal.rules.01", value(from_ref(&one)))]),
         ),
-        ("other-key", "other metadata", note(&[("endseal.replaces", value(&[one.clone()]))])),
+        ("other-key", "other metadata", note(&[("endseal.replaces", value(from_ref(&one)))])),
         ("identity", "an identity that is none", single(&[rule(&NOT_CANONICAL, [on, 0, 0, 0])])),
         (
             "sender",
             "of another person",
-            RichMessage { sender: identity(3), ..single(&[one.clone()]) },
+            RichMessage { sender: identity(3), ..single(from_ref(&one)) },
         ),
         ("conversation", "for another person", {
-            RichMessage { conversation: identity(3).into(), ..single(&[one.clone()]) }
+            RichMessage { conversation: identity(3).into(), ..single(from_ref(&one)) }
         }),
         ("text", "a text with rules", {
             RichMessage { body: Some(Body::Text("noon".into())), ..single(&[one]) }
