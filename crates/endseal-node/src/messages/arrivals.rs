@@ -409,16 +409,15 @@ impl<'s> Scan<'s> {
     ) -> Result<(), EngineError> {
         let sender = received.sender;
         if sender.identity == *self.own {
-            if !is_newest(transaction, self.files, conversation, &sender)?
-                && !is_later(transaction, &received.conversation, &sender)?
+            let is_newest = is_newest(transaction, self.files, conversation, &sender)?;
+            if let Some((writer, mark)) = TextReceipt::read_mark(&received.plaintext, self.own)
+                && is_newest
             {
-                return Ok(());
-            }
-            if let Some((writer, mark)) = TextReceipt::read_mark(&received.plaintext, self.own) {
                 let runs = self.marks.entry((*conversation, writer, mark.series)).or_default();
                 runs.add_all(&mark.runs, MAX_RUNS);
             } else if *conversation == Conversation::Person(*self.own)
                 && let Some(rules) = RuleNote::read(&received.plaintext, self.own)
+                && (is_newest || is_later(transaction, &received.conversation, &sender)?)
             {
                 self.has_new_rules |= rule_note::take(transaction, &sender, &rules)?;
             }

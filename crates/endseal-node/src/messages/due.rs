@@ -130,11 +130,14 @@ pub(super) fn note_rules(
     Due { to, subject: Subject::Rules }.put(transaction)
 }
 
-/// Notes that all devices of a record of this person are to get the rules.
+/// Notes that all devices of a record of this person are to get the rules, if there are any.
 pub(super) fn note_rules_of(
     transaction: &Transaction<'_, '_>,
     record: &PersonRecord,
 ) -> Result<(), EngineError> {
+    if transaction.records_after(RULE, &[], 1)?.is_empty() {
+        return Ok(());
+    }
     for (number, _) in record.devices() {
         note_rules(transaction, record.identity().ed25519(), number)?;
     }
@@ -157,8 +160,7 @@ pub(super) fn note_new_devices(
     Ok(())
 }
 
-/// Notes once a day that all devices of this person are to get the rules, if there are any: a note
-/// may have been lost.
+/// Notes once a day that all devices of this person are to get the rules: one may have been lost.
 pub(super) fn note_rules_daily(
     transaction: &Transaction<'_, '_>,
     record: &PersonRecord,
@@ -166,7 +168,7 @@ pub(super) fn note_rules_daily(
     const DAY: u64 = 24 * 60 * 60 * 1_000;
     let (now, last) = (records::now(), records::counter(transaction, RULES_SENT)?);
     // The clock may have been ahead.
-    if now.abs_diff(last) < DAY || transaction.records_after(RULE, &[], 1)?.is_empty() {
+    if now.abs_diff(last) < DAY {
         return Ok(());
     }
     transaction.put_record(RULES_SENT, &[], &now.to_le_bytes())?;

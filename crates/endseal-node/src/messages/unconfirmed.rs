@@ -216,16 +216,17 @@ pub(super) fn encrypt_notes(
         }
         let mut rules = None;
         for it in &due {
+            let is_of_rules = it.subject == Subject::Rules;
+            let is_needed = !is_of_rules || is_other(transaction, &own, it)?;
             match place(it) {
-                Some(place) => {
+                // A device that was revoked may still be in a group.
+                Some(place) if is_needed => {
                     if let Some(plaintext) = plaintext(transaction, &own, it, &mut rules)? {
                         place.encrypt(transaction, it, &plaintext)?;
                     }
                 }
-                None if it.subject == Subject::Rules && is_other(transaction, &own, it)? => {
-                    continue;
-                }
-                None => {}
+                None if is_needed && is_of_rules => continue,
+                _ => {}
             }
             it.remove(transaction)?;
         }

@@ -252,11 +252,10 @@ pub(super) struct KnownDocuments {
 impl KnownDocuments {
     pub(super) fn of(sender: &Sender<'_, '_>) -> Result<Self, EngineError> {
         let identity = sender.engine.address().identity;
-        let own = identity;
-        let record = sender.engine.with(|engine| directory::known(engine, &own))?;
+        let record = sender.engine.with(|engine| directory::known(engine, &identity))?;
         let rosters = sender.files.all_rosters().into_iter().map(|roster| {
-            let is_by_own = *roster.owner() == own || *roster.signer() == own;
-            let begins = is_by_own && roster.member_of_key(&own).is_some();
+            let is_by_own = *roster.owner() == identity || *roster.signer() == identity;
+            let begins = is_by_own && roster.member_of_key(&identity).is_some();
             (*roster.id(), (roster, begins))
         });
         let is_alone = record.as_ref().is_some_and(|it| it.devices().count() == 1);
