@@ -65,7 +65,7 @@ class Connected:
             text = f"{self.person.name} {len(self.said)}"
             self.times[text] = time.monotonic()
             answer = api.call("say", to=self.to, texts=[text])
-            assert answer.get("result") == {"texts": 1}, answer
+            assert answer["result"]["texts"] == 1, answer
             self.said.append(text)
             time.sleep(EVERY)
 
