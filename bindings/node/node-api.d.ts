@@ -81,6 +81,7 @@ export interface Status {
   readonly parked: number;
   readonly problems: number;
   readonly connected: boolean;
+  readonly cause: string | null;
 }
 
 export interface Unsent {

@@ -133,7 +133,7 @@ impl Service {
         let (stopping, stopped) = watch::channel(false);
         // This channel closes when the last request has its reply.
         let (under_way, mut all_replied) = mpsc::channel::<()>(1);
-        let handler = Handler::new(calls, engine.arrivals(), stopped, under_way);
+        let handler = Handler::new(calls, engine.arrivals(), state.failure(), stopped, under_way);
         let accepted = tokio::spawn(async move {
             let busy = api::answer(None, &Err(api::Error::busy()));
             socket.serve(&busy, move |caller| handler.clone().handle(caller)).await;

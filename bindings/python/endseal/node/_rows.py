@@ -56,6 +56,7 @@ class Status(TypedDict):
     parked: int
     problems: int
     connected: bool
+    cause: str | None
 
 
 class Said(TypedDict):

@@ -11,6 +11,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
 use crate::node_access::with_node;
+use crate::printable::printable;
 
 /// Show the hub of this device, waiting messages, and if endseal up runs
 ///
@@ -28,7 +29,7 @@ use crate::node_access::with_node;
 /// parked: messages that arrived and cannot be opened before others, or the roster of a group
 /// (endseal group import), are here.
 /// problems: what arrived and cannot be shown, and what cannot be sent: endseal inbox --problems.
-/// up: connected, not connected, or no if endseal up does not run.
+/// up: connected, not connected and why, or no if endseal up does not run.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let waits = status.status.unsent > 0;
         Ok((status, if waits { waiting(node)? } else { Vec::new() }))
     })?;
-    let NodeStatus { status, connected, .. } = status;
+    let NodeStatus { status, connected, cause, .. } = status;
     let up = connected.map(|connected| if connected { "connected" } else { "not connected" });
     let hub = status.membership.as_ref();
     let mut text = String::new();
@@ -63,7 +64,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let _ = writeln!(text, "undelivered  {}", status.undelivered);
     let _ = writeln!(text, "parked       {}", status.parked);
     let _ = writeln!(text, "problems     {}", status.problems);
-    let _ = writeln!(text, "up           {}", up.unwrap_or("no"));
+    let reason = cause.as_deref().map(|it| format!(": {}", printable(it))).unwrap_or_default();
+    let _ = writeln!(text, "up           {}{reason}", up.unwrap_or("no"));
     if status.is_restored {
         ctx.note("hint: endseal devices renew gives this device new keys");
     }
@@ -81,6 +83,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("parked", status.parked.into()),
         ("problems", status.problems.into()),
         ("up", up.into()),
+        ("up_cause", cause.into()),
     ]);
     Ok(Outcome::new(text, json))
 }

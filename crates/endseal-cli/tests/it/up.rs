@@ -237,6 +237,10 @@ fn a_hub_that_was_away_gets_what_was_said_meanwhile() {
     assert_eq!(follow.text(), "alice> one");
     let address = hub.stop();
     wait_until("to lose the hub", || status(&alice)["up"] == "not connected");
+    let cause = |now: &Value| now["up_cause"].as_str().map(str::to_owned);
+    wait_until("the cause", || {
+        cause(&status(&alice)).is_some_and(|it| it.starts_with("cannot connect to 127.0.0.1:"))
+    });
     for text in ["two", "three"] {
         alice.run(&["say", "bob", text]).ok();
     }

@@ -50,6 +50,7 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
                 device: own.device.number(),
                 status: status(engine)?,
                 connected: None,
+                cause: None,
             })
         }
         Request::Say { to, texts } => {

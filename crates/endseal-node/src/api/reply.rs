@@ -77,6 +77,8 @@ pub struct NodeStatus {
     pub status: Status,
     /// True if `endseal up` is connected to the hub; `None` if it is not running.
     pub connected: Option<bool>,
+    /// Reason why the hub does not serve `endseal up`, in one line.
+    pub cause: Option<String>,
 }
 
 /// Texts that were stored.

@@ -66,6 +66,7 @@ pub(super) async fn serve_calls(
         }
         if let Ok(Reply::Status(status)) = &mut answer {
             status.connected = Some(state.is_connected());
+            status.cause = if state.is_connected() { None } else { state.cause() };
         }
         if is_work {
             state.note_work();

@@ -6,7 +6,7 @@ use endseal_service::control::ControlLines;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::call::{Answer, Call};
-use crate::api::{self, Error, Id, Reply, Request};
+use crate::api::{self, Error, ErrorKind, Id, Reply, Request};
 
 /// Limit on concurrent requests that wait for messages or for the hub.
 pub(super) const LONG_CALLS: usize = 8;
@@ -16,6 +16,7 @@ pub(super) const LONG_CALLS: usize = 8;
 pub(super) struct Handler {
     calls: mpsc::Sender<Call>,
     arrivals: watch::Receiver<()>,
+    failure: watch::Receiver<Option<Error>>,
     stopped: watch::Receiver<bool>,
     long_calls: Arc<Semaphore>,
     /// Closes its channel when the last handler is dropped.
@@ -26,11 +27,12 @@ impl Handler {
     pub(super) fn new(
         calls: mpsc::Sender<Call>,
         arrivals: watch::Receiver<()>,
+        failure: watch::Receiver<Option<Error>>,
         stopped: watch::Receiver<bool>,
         under_way: mpsc::Sender<()>,
     ) -> Self {
         let long_calls = Arc::new(Semaphore::new(LONG_CALLS));
-        Self { calls, arrivals, stopped, long_calls, _under_way: under_way }
+        Self { calls, arrivals, failure, stopped, long_calls, _under_way: under_way }
     }
 
     /// Serves the requests of a connection until either side ends it.
@@ -65,7 +67,8 @@ impl Handler {
         self.ask(request).await
     }
 
-    /// Sends the unread texts, and later those that arrive, until the caller or the service stops.
+    /// Sends the unread texts, and later those that arrive, until the caller or the service stops,
+    /// or the hub refuses this device.
     async fn follow(mut self, caller: &mut ControlLines, id: &Id, mut after: u64) {
         let long_calls = Arc::clone(&self.long_calls);
         let permit = long_calls.try_acquire().map_err(|_| Error::busy());
@@ -97,6 +100,9 @@ impl Handler {
             }
             tokio::select! {
                 changed = self.arrivals.changed() => if changed.is_err() { break Error::stopping() },
+                refusal = self.failure.wait_for(|it| it.as_ref().is_some_and(is_refusal)) => {
+                    break refusal.ok().and_then(|it| it.clone()).unwrap_or_else(Error::stopping);
+                }
                 _ = self.stopped.wait_for(|it| *it) => break Error::stopping(),
                 () = caller.closed() => return,
             }
@@ -111,4 +117,9 @@ impl Handler {
         self.calls.send(Call { request, reply }).await.map_err(|_| Error::stopping())?;
         answered.await.map_err(|_| Error::stopping())?
     }
+}
+
+/// Returns true if no attempt will succeed until a person acts.
+fn is_refusal(error: &Error) -> bool {
+    error.kind == (ErrorKind::Hub { is_transient: false })
 }

@@ -3,7 +3,7 @@
 use core::cell::{Cell, RefCell};
 
 use endseal_transport::Endpoint;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::event::ServiceEvent;
 use super::syncs::Syncs;
@@ -27,6 +27,8 @@ pub(super) struct HubState<'n> {
     pub(super) syncs: Syncs,
     endpoint: RefCell<Option<Endpoint>>,
     told: Cell<Told>,
+    /// The last failure, until the hub serves this device again.
+    failure: watch::Sender<Option<Error>>,
     is_full: Cell<bool>,
     problems: Cell<u64>,
     lost: Cell<u64>,
@@ -42,11 +44,22 @@ impl<'n> HubState<'n> {
             syncs: Syncs::default(),
             endpoint: RefCell::new(None),
             told: Cell::new(Told::Nothing),
+            failure: watch::Sender::default(),
             is_full: Cell::new(false),
             problems: Cell::new(0),
             lost: Cell::new(0),
             is_worked_with: Cell::new(false),
         }
+    }
+
+    /// Returns a receiver of the last failure, which is `None` once the hub serves this device.
+    pub(super) fn failure(&self) -> watch::Receiver<Option<Error>> {
+        self.failure.subscribe()
+    }
+
+    /// Returns the reason why the hub does not serve this device.
+    pub(super) fn cause(&self) -> Option<String> {
+        self.failure.borrow().as_ref().map(ToString::to_string)
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -62,8 +75,13 @@ impl<'n> HubState<'n> {
         self.endpoint.replace(Some(endpoint));
     }
 
-    /// Reports a failed attempt.
+    /// Reports a failed attempt to connect or to stay connected.
     pub(super) fn failed(&self, error: &Error) {
+        self.failure.send_replace(Some(error.clone()));
+        self.attempt_failed(error);
+    }
+
+    fn attempt_failed(&self, error: &Error) {
         let is_refusal = error.kind == (ErrorKind::Hub { is_transient: false });
         let cause = error.to_string();
         if is_refusal {
@@ -128,6 +146,11 @@ impl<'n> HubState<'n> {
         }
     }
 
+    fn connected_again(&self) {
+        self.failure.send_replace(None);
+        self.tell(Told::Connected, || ServiceEvent::Connected);
+    }
+
     fn tell(&self, told: Told, event: impl FnOnce() -> ServiceEvent) {
         if self.told.replace(told) != told {
             (self.notify)(event());
@@ -137,7 +160,7 @@ impl<'n> HubState<'n> {
 
 impl StayEvents for HubState<'_> {
     fn visited(&self, report: &SyncReport) {
-        self.tell(Told::Connected, || ServiceEvent::Connected);
+        self.connected_again();
         self.sent(report);
         self.syncs.succeeded(report);
     }
@@ -153,9 +176,11 @@ impl StayEvents for HubState<'_> {
 
     fn refused(&self, error: SyncError) {
         if matches!(error, SyncError::Restored) {
-            return self.failed(&error.into());
+            // It still receives.
+            self.failure.send_replace(None);
+            return self.attempt_failed(&error.into());
         }
-        self.tell(Told::Connected, || ServiceEvent::Connected);
+        self.connected_again();
         self.syncs.refused(&error.into());
     }
 }

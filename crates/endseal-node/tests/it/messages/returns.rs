@@ -19,7 +19,7 @@ fn limits(of_sender: u64) -> HubLimits {
     limits
 }
 
-async fn revoke(world: &World, by: &mut Person, number: u32) {
+pub(super) async fn revoke(world: &World, by: &mut Person, number: u32) {
     let mut changes = PersonChanges::new();
     changes.remove(NonZeroU32::new(number).unwrap());
     by.record = by.record.next_epoch(&by.root, &changes).unwrap();

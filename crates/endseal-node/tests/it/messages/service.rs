@@ -13,7 +13,8 @@ use endseal_node::service::{DialError, Dialed, Service, ServiceEvent, ServiceOpt
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use super::teams::{group, write};
+use super::returns::revoke;
+use super::teams::{group, second_device, write};
 use super::world::{People, Person, World};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -324,6 +325,45 @@ async fn who_follows_gets_accepted_texts_and_none_of_muted_persons() {
         _ => 0,
     });
     assert_eq!(waiting.sum::<u64>(), 2);
+}
+
+/// A device that is revoked while a program follows it: the program learns it after all texts.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_learns_that_the_hub_refuses_the_device() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let mut second = second_device(&world, &bob, "bob second");
+    second.join(&world).await;
+    bob.record = second.record.clone();
+    alice.say(&bob.identity, "before");
+    alice.sync(&world).await;
+    let ((), events) = serving(&world, &mut second, async |client| {
+        let follow = client.clone();
+        let mut followed = spawn_blocking(move || follow.follow(0).unwrap()).await.unwrap();
+        let (mut followed, texts) = spawn_blocking(move || {
+            let texts = followed.next().unwrap();
+            (followed, texts)
+        })
+        .await
+        .unwrap();
+        assert_eq!(texts.iter().map(text_of).collect::<Vec<_>>(), ["before"]);
+        revoke(&world, &mut bob, 2).await;
+        let ended = spawn_blocking(move || followed.next().map(|_| ())).await.unwrap();
+        let again = spawn_blocking(move || {
+            let mut followed = client.follow(0).unwrap();
+            let texts = followed.next().unwrap();
+            (texts, followed.next().map(|_| ()))
+        });
+        let (texts, again) = again.await.unwrap();
+        assert_eq!(texts.iter().map(text_of).collect::<Vec<_>>(), ["before"]);
+        for ended in [ended, again] {
+            let Err(CallError::Failed(error)) = ended else { panic!("{ended:?}") };
+            assert_eq!(error.kind, ErrorKind::Hub { is_transient: false });
+            assert_eq!(error.message, "this device was revoked, or removed from the hub");
+        }
+    })
+    .await;
+    assert!(matches!(events.last(), Some(ServiceEvent::Refused { .. })), "{events:?}");
 }
 
 /// A text is refused to a group without a roster, and may be cancelled while the service runs.
