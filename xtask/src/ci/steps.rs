@@ -183,6 +183,9 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
                 program(&format!("bindings/node/run --endseal {PROGRAM}")),
             ]
         })),
+        after_build(run("native", "C opens every vector", 12, BINDINGS, {
+            vec![program("bindings/c/run")]
+        })),
         // Workspaces of their own, which share no build folder with the other queue.
         run("corpus", "kept inputs of all fuzz targets", 15, &["crates", "fuzz", "vectors"], {
             vec![program("xtask assure bounds corpus")]
@@ -207,8 +210,8 @@ const MLS: &[&str] = &[
     "peers/rust-mls",
 ];
 /// Without a package of its own, this workspace needs the names.
-const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-facade \
-                            -p endseal-napi -p endseal-python -p endseal-wasm --check";
+const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-c \
+                            -p endseal-facade -p endseal-napi -p endseal-python -p endseal-wasm --check";
 const DENY: &str = "deny --locked check bans licenses sources";
 const PEERS: &[&str] = &["vectors", "peers"];
 /// Paths of the packages, and of the node that they use.

@@ -21,7 +21,7 @@ struct Home {
 }
 
 /// The modules with `unsafe` code: kernels, the counting allocator of the benchmark, the functions
-/// that JavaScript calls, and the registers of chips.
+/// that C and JavaScript call, and the registers of chips.
 const HOMES: &[Home] = &[
     Home {
         root: "crates/endseal-crypto/src/lib.rs",
@@ -33,6 +33,7 @@ const HOMES: &[Home] = &[
         declaration: "pub mod allocation;",
         module: "bench/src/allocation",
     },
+    Home { root: "bindings/c/src/lib.rs", declaration: "mod abi;", module: "bindings/c/src/abi" },
     Home {
         root: "bindings/wasm/src/lib.rs",
         declaration: "mod abi;",
@@ -46,7 +47,7 @@ const HOMES: &[Home] = &[
 ];
 
 /// Folders that are checked. `fuzz/` and `peers/` call code of other projects.
-const FOLDERS: &[&str] = &["bindings/wasm", "crates", "firmware", "xtask"];
+const FOLDERS: &[&str] = &["bindings/c", "bindings/wasm", "crates", "firmware", "xtask"];
 
 pub(super) fn check(tree: &Tree) -> Outcome {
     let mut findings = Vec::new();
