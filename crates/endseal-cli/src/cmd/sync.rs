@@ -320,8 +320,8 @@ fn tell_unasked(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
     for team in &report.teams {
         let (owner, name) = (names.identified(&team.owner), printable(&team.name));
         ctx.note(&format!(
-            "note: texts of the team {name} wait until its owner {owner} is a contact: endseal \
-             contacts add"
+            "note: texts of the team {name} wait until its owner {owner} is a contact or accepted: \
+             endseal contacts add"
         ));
     }
     for PersonTexts { person, texts, .. } in &report.no_room {

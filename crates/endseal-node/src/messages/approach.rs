@@ -276,14 +276,8 @@ impl Sender<'_, '_> {
             }
             for state in states {
                 if let Members::Team(roster) = state.members() {
-                    let in_force = in_force::of(transaction, roster.id())?;
-                    match self.files.keep_roster(roster, &own, in_force) {
-                        RosterResult::Kept => {
-                            in_force::note(transaction, roster.id(), roster.epoch())?;
-                        }
-                        RosterResult::Busy => is_busy = true,
-                        _ => {}
-                    }
+                    is_busy |= in_force::keep(transaction, self.files, roster, &own)?
+                        == RosterResult::Busy;
                 }
             }
             if let Conversation::Group(team) = conversation {

@@ -12,6 +12,7 @@ use endseal_keyring::device::Address;
 use endseal_keyring::roster::GroupId;
 use endseal_session::{ConversationId, EngineError, Notice, Outcome, Received, ReceivedKind};
 
+use super::accept::accept_contacts;
 use super::confirmation;
 use super::conversation::Conversation;
 use super::departure::{self, Departure, LeftTeam};
@@ -168,6 +169,7 @@ pub(super) fn settle(
     own: &PublicKey,
     files: &NodeFiles<'_>,
 ) -> Result<Noted, EngineError> {
+    accept_contacts(transaction, own, files)?;
     let known = KnownPersons::new(files.home());
     release_known(transaction, own, &known)?;
     for team in show_known(transaction, files, own)? {
@@ -476,11 +478,7 @@ impl<'s> Scan<'s> {
                         state.record_of(person).is_some()
                     })?;
                 }
-                let in_force = in_force::of(transaction, roster.id())?;
-                result = self.files.keep_roster(roster, self.own, in_force);
-                if result == RosterResult::Kept {
-                    in_force::note(transaction, roster.id(), roster.epoch())?;
-                }
+                result = in_force::keep(transaction, self.files, roster, self.own)?;
             }
             if let Some(roster) = evidence.roster()
                 && result == RosterResult::UnknownOwner

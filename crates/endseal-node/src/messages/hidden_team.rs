@@ -1,5 +1,5 @@
 //! Teams whose owners are not known (docs/spec/node.md, "Teams"): their texts are not shown until
-//! the owner is a contact, or the roster was imported.
+//! the owner is a contact or accepted, or the roster was imported.
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::Roster;
@@ -17,12 +17,12 @@ const MAX_TEAMS: usize = 64;
 /// Limit on the texts of a hidden team that wait.
 pub(super) const MAX_TEXTS: u64 = 100;
 
-/// A team whose texts wait, because its owner is no contact.
+/// A team whose texts wait, because its owner is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TeamRequest {
     /// Owner of the team, or its former owner if the roster hands it on: the identity that must be
-    /// a contact.
+    /// a contact or accepted.
     #[serde(with = "wire_text::identity")]
     pub owner: PublicKey,
     /// Name that the owner gave the team.
@@ -77,7 +77,7 @@ impl HiddenTeam {
     }
 }
 
-/// Shows the teams whose owners are contacts now, and returns them.
+/// Shows the teams whose owners are known now, and returns them.
 pub(super) fn show_known(
     transaction: &Transaction<'_, '_>,
     files: &NodeFiles<'_>,
@@ -85,8 +85,7 @@ pub(super) fn show_known(
 ) -> Result<Vec<GroupId>, EngineError> {
     let mut shown = Vec::new();
     for team in HiddenTeam::all(transaction)? {
-        let in_force = in_force::of(transaction, team.roster.id())?;
-        if files.keep_roster(&team.roster, own, in_force) == RosterResult::Kept {
+        if in_force::keep(transaction, files, &team.roster, own)? == RosterResult::Kept {
             transaction.remove_record(HIDDEN_TEAM, team.roster.id().as_bytes())?;
             shown.push(*team.roster.id());
         }

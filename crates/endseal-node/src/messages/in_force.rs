@@ -1,9 +1,13 @@
 //! Latest epochs of rosters that are known to have been in force in a group of their team.
 
+use endseal_crypto::ed25519::PublicKey;
+use endseal_keyring::Roster;
 use endseal_keyring::roster::GroupId;
 use endseal_session::EngineError;
 
+use super::node_files::{NodeFiles, RosterResult};
 use super::records::{self, IN_FORCE, Transaction};
+use super::rule::Rule;
 
 /// Returns the latest epoch of the roster of a team that was in force; 0 if none was.
 pub(super) fn of(transaction: &Transaction<'_, '_>, team: &GroupId) -> Result<u64, EngineError> {
@@ -23,4 +27,20 @@ pub(super) fn note(
         transaction.put_record(IN_FORCE, team.as_bytes(), &epoch.to_le_bytes())?;
     }
     Ok(())
+}
+
+/// Keeps a roster that came in a conversation, and is in force there. `own` is this identity.
+pub(super) fn keep(
+    transaction: &Transaction<'_, '_>,
+    files: &NodeFiles<'_>,
+    roster: &Roster,
+    own: &PublicKey,
+) -> Result<RosterResult, EngineError> {
+    let is_accepted = Rule::of(transaction, roster.signing_owner())?.accepted.is_on();
+    let in_force = of(transaction, roster.id())?;
+    let result = files.keep_roster(roster, own, in_force, is_accepted);
+    if result == RosterResult::Kept {
+        note(transaction, roster.id(), roster.epoch())?;
+    }
+    Ok(result)
 }

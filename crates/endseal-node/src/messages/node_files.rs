@@ -155,14 +155,15 @@ impl<'a> NodeFiles<'a> {
         self.changes.take()
     }
 
-    /// Keeps a roster that came in a conversation, if the team is known or its owner is a contact
-    /// or `own`, which is this identity. A team whose name is in use gets another one. `in_force`
-    /// is the latest epoch that is known to have been in force.
+    /// Keeps a roster that came in a conversation, if the team is known or its signing owner is
+    /// a contact, accepted, or `own`, which is this identity. A team whose name is in use gets
+    /// another one. `in_force` is the latest epoch that is known to have been in force.
     pub(super) fn keep_roster(
         &self,
         roster: &Roster,
         own: &PublicKey,
         in_force: u64,
+        is_accepted: bool,
     ) -> RosterResult {
         let known = self.roster(roster.id());
         if let Some(known) = &known
@@ -183,7 +184,11 @@ impl<'a> NodeFiles<'a> {
             };
         };
         let contacts = self.contacts();
-        let is_trusted = |owner: &PublicKey| owner == own || contacts.name_of(owner).is_some();
+        let is_trusted = |owner: &PublicKey| {
+            is_accepted && owner == roster.signing_owner()
+                || owner == own
+                || contacts.name_of(owner).is_some()
+        };
         let groups = self.home.groups();
         // A change of this person that no one has seen.
         let is_own = |known: &Roster| known.signer() == own && known.epoch() > in_force;

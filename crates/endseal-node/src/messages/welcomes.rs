@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
-use endseal_keyring::Roster;
 use endseal_session::group::{Members, MembershipState};
 use endseal_session::{ConversationId, Engine, EngineError, GroupChangeError, JoinedGroup};
 
@@ -310,21 +309,6 @@ fn is_of_blocked(
     Ok(false)
 }
 
-/// Keeps the roster of a group, which is in force there.
-fn keep(
-    transaction: &Transaction<'_, '_>,
-    files: &NodeFiles<'_>,
-    roster: &Roster,
-    own: &PublicKey,
-) -> Result<RosterResult, EngineError> {
-    let in_force = in_force::of(transaction, roster.id())?;
-    let result = files.keep_roster(roster, own, in_force);
-    if result == RosterResult::Kept {
-        in_force::note(transaction, roster.id(), roster.epoch())?;
-    }
-    Ok(result)
-}
-
 /// Returns the class of a problem if a group is not taken for one of its conversation.
 fn is_refused(
     transaction: &Transaction<'_, '_>,
@@ -335,7 +319,7 @@ fn is_refused(
     conversation: &Conversation,
 ) -> Result<Option<&'static str>, EngineError> {
     match (state.members(), conversation) {
-        (Members::Team(roster), _) => match keep(transaction, files, roster, own)? {
+        (Members::Team(roster), _) => match in_force::keep(transaction, files, roster, own)? {
             RosterResult::Kept | RosterResult::Busy => Ok(None),
             RosterResult::Refused => Ok(Some(ProblemClass::GROUP)),
             RosterResult::UnknownOwner => {

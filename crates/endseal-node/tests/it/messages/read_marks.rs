@@ -8,7 +8,7 @@ use endseal_node::messages::{Conversation, history, status};
 
 use super::service::{ask, serving};
 use super::teams::{group, import, second_device, texts, write};
-use super::world::{Person, World};
+use super::world::{People, Person, World};
 
 const NONE: [&str; 0] = [];
 
@@ -77,12 +77,13 @@ async fn what_one_device_has_read_is_read_on_the_others() {
 }
 
 /// The second device has neither the roster nor its owner as a contact, so that it hides the text
-/// that the mark names.
+/// that the mark names. No one has accepted the owner.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_is_shown_after_its_mark_is_read() {
     let world = World::new();
     let mut alice = world.member("alice").await;
     let (mut bob, mut second) = with_second(&world, "bob").await;
+    (bob.people, second.people) = (People::default(), People::default());
     let roster = group(&mut [&mut alice, &mut bob], &[]);
     write(&mut alice, roster.id(), "to the team");
     alice.sync(&world).await;

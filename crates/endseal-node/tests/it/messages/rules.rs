@@ -10,7 +10,7 @@ use endseal_node::messages::{
 use endseal_session::EngineError;
 
 use super::intruders::groups_of;
-use super::teams::{second_device, texts};
+use super::teams::{group, second_device, texts, write};
 use super::world::{People, Person, World};
 
 /// Alice, and a person with two devices who does not know her.
@@ -86,6 +86,36 @@ async fn who_is_accepted_on_one_device_is_accepted_on_all() {
     visit(&world, &mut [&mut second, &mut bob]).await;
     // The first one was read on the second device.
     assert_eq!(texts(&mut bob), ["two"]);
+}
+
+/// A contact of one device is known to the others, and so are the teams of that contact.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_contact_of_one_device_is_accepted_on_all() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    bob.knows(&alice, "alice");
+    visit(&world, &mut [&mut bob, &mut second]).await;
+    alice.say(&bob.identity, "hello");
+    let team = *group(&mut [&mut alice], &[&bob]).id();
+    write(&mut alice, &team, "to all");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    for device in [&mut bob, &mut second] {
+        let mut shown = texts(device);
+        shown.sort_unstable();
+        assert_eq!((waiting(device), shown), (0, vec!["hello".to_owned(), "to all".to_owned()]));
+    }
+    // Blocking is stronger than the list of contacts.
+    block(&mut second.engine, &alice.identity).unwrap();
+    visit(&world, &mut [&mut second, &mut bob]).await;
+    second.sync(&world).await;
+    assert!(rules(&mut bob)[0].blocked.is_some());
+    unblock(&mut second.engine, &alice.identity).unwrap();
+    visit(&world, &mut [&mut second, &mut bob]).await;
+    second.sync(&world).await;
+    alice.say(&bob.identity, "again");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    // It is a contact here, and a request there, where the user ended the block.
+    assert_eq!((texts(&mut bob), waiting(&mut second)), (vec!["again".to_owned()], 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

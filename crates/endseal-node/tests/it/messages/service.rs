@@ -265,6 +265,7 @@ async fn visits_fail_after_their_attempts_and_requests_go_on() {
 async fn a_text_of_an_unknown_team_is_shown_when_its_roster_has_come() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    bob.people = People::default();
     let roster = group(&mut [&mut alice], &[&bob]);
     write(&mut alice, roster.id(), "to the group");
     alice.sync(&world).await;

@@ -10,7 +10,7 @@ use endseal_session::group::Evidence;
 use super::hostile::put;
 use super::intruders::*;
 use super::teams::{change, change_as, group, member, name, texts, write};
-use super::world::{Person, World};
+use super::world::{People, Person, World};
 
 const DEPARTED: u16 = 41;
 
@@ -416,6 +416,7 @@ async fn no_roster_of_a_former_admin_in_a_hidden_team() {
         let world = World::new();
         let (mut alice, mut mallory) = (world.member("alice").await, world.member("mallory").await);
         let mut bob = world.member("bob").await;
+        bob.people = People::default();
         let id = *group(&mut [&mut alice, &mut mallory], &[&bob]).id();
         let mut changes = RosterChanges::new();
         let second = change_as(&alice, changes.appoint(name("m1")));

@@ -17,7 +17,7 @@ use endseal_node::messages::{
 };
 
 use super::intruders::{GROUP_LEN, GROUPS, groups_of, name_of, now};
-use super::world::{Person, World};
+use super::world::{People, Person, World};
 
 pub(super) fn name(text: &str) -> Name {
     Name::new(text).unwrap()
@@ -139,6 +139,7 @@ async fn a_text_reaches_all_members() {
 async fn texts_of_an_unknown_team_wait() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    bob.people = People::default();
     let roster = group(&mut [&mut alice], &[&bob]);
     for text in ["one", "two"] {
         write(&mut alice, roster.id(), text);
