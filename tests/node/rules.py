@@ -94,3 +94,23 @@ def a_device_from_a_backup_learns_who_was_blocked_since(life, _):
         bob.ok("sync")
         phone.ok("sync")
     assert blocked(bob) == ["alice"]
+
+
+@life()
+def a_contact_that_was_added_on_the_laptop(life, _):
+    bob = life.person("bob")
+    phone = linked(life, "bob", "phone")
+    eve = life.outsider("eve")
+    life.knows(bob, "eve", eve)
+    life.knows(eve, "bob", bob)
+    bob.ok("sync")
+    eve.ok("group", "create", "crew", "bob")
+    eve.ok("say", "crew", "to the crew")
+    eve.ok("say", "bob", "to bob")
+    eve.ok("sync")
+    for device in (phone, bob):
+        device.ok("sync")
+        # What is read on one is read on the other.
+        shown = device.ok("inbox", "--keep").out
+        assert "to the crew" in shown and "to bob" in shown, shown
+    assert "crew" in phone.ok("group", "list").out
