@@ -192,7 +192,8 @@ export class Node {
    *
    * It does not mark them as read: `answer` and `mark_read` do. If the node is away for at most
    * `waitMs`, it goes on with the texts that are still in the inbox, also with those that it has
-   * given before. Otherwise it ends in an error, and in that of `signal` when this is aborted. */
+   * given before. Otherwise, and if the hub refuses the device, it ends in an error, and in that of
+   * `signal` when this is aborted. */
   follow(after?: number, options?: { signal?: AbortSignal }): AsyncGenerator<Text, never, void>;
   version(): Promise<Version>;
   /** The node's own identity, its connection to the hub, and counts of what waits. */

@@ -347,6 +347,13 @@ test('follow goes on, or fails', async () => {
       assert.deepEqual(requests.map((it) => it.params), [{ after: 0 }, { after: 0 }]);
     });
   }
+  // A hub that refuses the device.
+  const refused = ended.replace('"kind":"stopping"', '"kind":"hub","is_transient":false');
+  await withPeer([follows + text(1) + refused], async (home) => {
+    const followed = new Node({ home, waitMs: 20_000 }).follow();
+    await followed.next();
+    await fails(() => followed.next(), 'hub');
+  });
   await withPeer([follows + text(1)], async (home) => {
     const followed = new Node({ home, waitMs: 500 }).follow();
     await followed.next();

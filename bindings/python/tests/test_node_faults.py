@@ -21,6 +21,7 @@ DONE = b'{"jsonrpc":"2.0","id":1,"result":{"texts":1,"numbers":[7]}}\n'
 FOLLOWS = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 STOPPING = '{"code":-32000,"message":"the process is stopping","data":{"kind":"stopping"}}'
 ENDED = b'{"jsonrpc":"2.0","method":"ended","params":' + STOPPING.encode() + b"}\n"
+REFUSED = ENDED.replace(b'{"kind":"stopping"}', b'{"kind":"hub","is_transient":false}')
 Answer = Callable[[dict[str, Any]], bytes]
 
 
@@ -208,6 +209,13 @@ def test_follow_goes_on_or_raises(home: Path, is_async: bool) -> None:
         caller.follow(numbers, 3)
         assert (numbers, peer.methods()) == ([1, 1, 2], ["follow"] * 2)
         assert all(request["params"] == {"after": 0} for request in peer.requests)
+
+    # A hub that refuses the device.
+    peer = Peer(home, [[FOLLOWS + text(1) + REFUSED]])
+    caller = Caller(is_async, home, wait=20)
+    numbers = []
+    assert code(lambda: caller.follow(numbers)) == "hub"
+    assert (numbers, peer.methods()) == ([1], ["follow"])
 
     # A node that does not come back, after a time without texts that is longer than `wait`.
     peer = Peer(home, [[FOLLOWS + text(1)]])

@@ -88,7 +88,7 @@ class Node:
 
         It does not mark them as read: `answer` and `mark_read` do. If the node is away for at most
         `wait` seconds, it goes on with the texts that are still in the inbox, also with those that
-        it has given before. Otherwise it ends in an error."""
+        it has given before. Otherwise, and if the hub refuses the device, it ends in an error."""
         line = request_line(1, "follow", {"after": after})
         until: float | None = time.monotonic() + self._wait
         while True:
