@@ -5,7 +5,6 @@ use endseal_session::{Engine, EngineError};
 
 use super::arrivals;
 use super::error::AcceptError;
-use super::known_record::known_in;
 use super::node_files::NodeFiles;
 use super::records::Transaction;
 use super::rule::Rule;
@@ -38,25 +37,4 @@ pub fn accept(engine: &mut Engine, home: &Home, person: &PublicKey) -> Result<()
         Ok(change(transaction, &own, person, |rule| rule.accepted.turn(true)).map(drop)?)
     })?;
     Ok(settle_inbox(engine, home)?)
-}
-
-/// Accepts the contacts, so that they are known to the other devices of this person, too. `own` is
-/// this identity.
-pub(super) fn accept_contacts(
-    transaction: &Transaction<'_, '_>,
-    own: &PublicKey,
-    files: &NodeFiles<'_>,
-) -> Result<(), EngineError> {
-    let record = known_in(transaction, own)?;
-    if record.is_none_or(|record| record.devices().count() == 1) {
-        return Ok(());
-    }
-    for (_, contact) in files.contacts().iter() {
-        let person = contact.ed25519();
-        // It was changed before, for example by blocking.
-        if person != own && Rule::of(transaction, person)?.accepted.time() == 0 {
-            change(transaction, own, person, |rule| rule.accepted.turn(true))?;
-        }
-    }
-    Ok(())
 }

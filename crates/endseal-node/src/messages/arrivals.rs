@@ -12,7 +12,6 @@ use endseal_keyring::device::Address;
 use endseal_keyring::roster::GroupId;
 use endseal_session::{ConversationId, EngineError, Notice, Outcome, Received, ReceivedKind};
 
-use super::accept::accept_contacts;
 use super::confirmation;
 use super::conversation::Conversation;
 use super::departure::{self, Departure, LeftTeam};
@@ -36,6 +35,7 @@ use super::records::{self, NOTED, Transaction};
 use super::replacement;
 use super::request::{Held, Requests, release_known};
 use super::rule::{self, Rule};
+use super::rule_change::accept_contacts;
 use super::rule_note::{self, RuleNote};
 use super::runs::Runs;
 use super::team_change::TeamChange;

@@ -6,6 +6,7 @@ use endseal_session::EngineError;
 
 use super::due;
 use super::known_record::known_in;
+use super::node_files::NodeFiles;
 use super::records::Transaction;
 use super::rule::{Rule, StoredRule};
 
@@ -27,4 +28,25 @@ pub(super) fn change(
         }
     }
     Ok(before)
+}
+
+/// Accepts the contacts, so that they are known to the other devices of this person, too. `own` is
+/// this identity.
+pub(super) fn accept_contacts(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+    files: &NodeFiles<'_>,
+) -> Result<(), EngineError> {
+    let record = known_in(transaction, own)?;
+    if record.is_none_or(|record| record.devices().count() == 1) {
+        return Ok(());
+    }
+    for (_, contact) in files.contacts().iter() {
+        let person = contact.ed25519();
+        // It was changed before, for example by blocking.
+        if person != own && Rule::of(transaction, person)?.accepted.time() == 0 {
+            change(transaction, own, person, |rule| rule.accepted.turn(true))?;
+        }
+    }
+    Ok(())
 }
