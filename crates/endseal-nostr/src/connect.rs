@@ -41,7 +41,7 @@ pub use metadata::Metadata;
 pub use permission::{Method, Permission, Permissions};
 pub use request::{Call, CallError, Connect, Message, Request};
 pub use respond::{
-    Encryption, RespondError, ResponseKeys, ResponseLen, Stamp, respond, response_len,
+    Encryption, RespondError, ResponseKeys, ResponseLen, Stamp, respond, respond_with, response_len,
 };
 pub use response::{Answer, Response};
 pub use scope::{HTTP_AUTH, RELAY_AUTH, Scope, ScopeError};

@@ -103,26 +103,33 @@ pub fn respond<'o>(
 ) -> Result<&'o str, RespondError> {
     let plaintext_len = answer.write(id, scratch)?.len();
     let (plaintext, free) = scratch.split_at_mut(plaintext_len);
-    let event = seal(plaintext, keys, stamp, free, out);
+    let event = respond_with(plaintext, keys, stamp, free, out);
     wipe(plaintext);
     event
 }
 
-fn seal<'o>(
+/// Writes the event with a response that [`Answer::write`] has written, as [`respond`] does, for
+/// callers whose response and scratch memory are not adjacent. The caller MUST wipe `plaintext`.
+///
+/// `scratch` needs the length of the encrypted response.
+///
+/// # Errors
+/// [`RespondError`].
+pub fn respond_with<'o>(
     plaintext: &[u8],
     keys: &ResponseKeys<'_>,
     stamp: &Stamp,
-    free: &mut [u8],
+    scratch: &mut [u8],
     out: &'o mut [u8],
 ) -> Result<&'o str, RespondError> {
     let Stamp { created_at, nonce, aux } = stamp;
     let content = match keys.encryption {
         Encryption::Nip44(conversation) => {
-            conversation.seal(plaintext, nonce, Lengths::Extended, free)?
+            conversation.seal(plaintext, nonce, Lengths::Extended, scratch)?
         }
         Encryption::Nip04(key) => {
             let (iv, _) = nonce.split_first_chunk().ok_or(RespondError::Length)?;
-            key.encrypt(plaintext, iv, free)?
+            key.encrypt(plaintext, iv, scratch)?
         }
     };
     let client = key::public_to_hex(keys.client);

@@ -19,6 +19,18 @@ pub enum Tags<'a> {
 pub struct RawTags<'a>(&'a str);
 
 impl<'a> RawTags<'a> {
+    /// Parses the tags of a new event: a JSON array of arrays of one or more strings. They are kept
+    /// as they are, and an id is computed from their one form.
+    ///
+    /// # Errors
+    /// [`JsonError`].
+    pub fn parse(json: &'a str) -> Result<Self, JsonError> {
+        let mut scanner = Scanner::over(json);
+        let tags = Self::read(&mut scanner)?;
+        scanner.end()?;
+        Ok(tags)
+    }
+
     /// Reads an array of arrays of one or more strings.
     pub(super) fn read(scanner: &mut Scanner<'a>) -> Result<Self, JsonError> {
         let tag = |scanner: &mut Scanner<'a>| {
@@ -185,10 +197,7 @@ mod tests {
     use crate::output::Output;
 
     fn raw(json: &str) -> Result<Tags<'_>, JsonError> {
-        let mut scanner = Scanner::over(json);
-        let tags = RawTags::read(&mut scanner)?;
-        scanner.end()?;
-        Ok(Tags::Raw(tags))
+        RawTags::parse(json).map(Tags::Raw)
     }
 
     fn written(tags: &Tags<'_>) -> String {
@@ -245,5 +254,6 @@ mod tests {
             assert_eq!(raw(json).map(drop), Err(JsonError::Unexpected), "{json}");
         }
         assert_eq!(raw("[[\"\\udc00\"]]").map(drop), Err(JsonError::Surrogate));
+        assert_eq!(raw("[],\"kind\":1").map(drop), Err(JsonError::Trailing));
     }
 }

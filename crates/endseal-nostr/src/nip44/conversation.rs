@@ -1,5 +1,6 @@
 //! Keys of a conversation and of its messages.
 
+use endseal_crypto::hkdf_sha256::PseudorandomKey;
 use endseal_crypto::secp256k1::{InvalidPublicKey, PublicKey, SecretKey, SharedX};
 use endseal_crypto::sha256::HmacKey;
 use endseal_crypto::{chacha20, hkdf_sha256, secret_bytes};
@@ -39,7 +40,19 @@ impl Conversation {
     }
 
     fn of_shared(shared: &SharedX) -> Self {
-        Self { expand: hkdf_sha256::extract(SALT, shared.expose_secret()).prepare() }
+        Self { expand: extract(shared).prepare() }
+    }
+
+    /// Derives the key for [`from_key`](Self::from_key), for callers that store it:
+    /// `HKDF-Extract-SHA-256("nip44-v2", x of own · peer)`.
+    ///
+    /// # Errors
+    /// [`InvalidPublicKey`] if the bytes are not the x-coordinate of a point on the curve.
+    pub fn derive_key(
+        own: &SecretKey,
+        peer: &[u8; 32],
+    ) -> Result<PseudorandomKey, InvalidPublicKey> {
+        Ok(extract(&own.ecdh_x_of_bytes(peer)?))
     }
 
     /// The conversation with a known conversation key, which the caller MUST wipe.
@@ -55,6 +68,10 @@ impl Conversation {
             hkdf_sha256::expand(&self.expand, &[nonce], keys).expect("76 of 8,160 bytes");
         })
     }
+}
+
+fn extract(shared: &SharedX) -> PseudorandomKey {
+    hkdf_sha256::extract(SALT, shared.expose_secret())
 }
 
 secret_bytes! {

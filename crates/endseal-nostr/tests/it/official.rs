@@ -34,11 +34,15 @@ fn conversation_keys() {
     for case in list(&vectors, "valid", "get_conversation_key", 35) {
         let derived = Conversation::new(&secret(&case, "sec1"), &public(&case, "pub2"));
         assert_same(&derived, &Conversation::from_key(&array(&case, "conversation_key")));
+        let key = Conversation::derive_key(&secret(&case, "sec1"), &array(&case, "pub2")).unwrap();
+        assert_eq!(hex(key.expose_secret()), text(&case, "conversation_key"));
     }
     for case in list(&vectors, "invalid", "get_conversation_key", 8) {
         let secret = SecretKey::from_bytes(&array(&case, "sec1"));
         let public = PublicKey::from_bytes(&array(&case, "pub2"));
         assert!(secret.is_err() || public.is_err(), "{case}");
+        let key = secret.map(|own| Conversation::derive_key(&own, &array(&case, "pub2")));
+        assert!(!matches!(key, Ok(Ok(_))), "{case}");
     }
 }
 
