@@ -35,6 +35,11 @@ const HOMES: &[Home] = &[
     },
     Home { root: "bindings/c/src/lib.rs", declaration: "mod abi;", module: "bindings/c/src/abi" },
     Home {
+        root: "bindings/embedded/src/lib.rs",
+        declaration: "pub mod abi;",
+        module: "bindings/embedded/src/abi",
+    },
+    Home {
         root: "bindings/wasm/src/lib.rs",
         declaration: "mod abi;",
         module: "bindings/wasm/src/abi",
@@ -47,7 +52,8 @@ const HOMES: &[Home] = &[
 ];
 
 /// Folders that are checked. `fuzz/` and `peers/` call code of other projects.
-const FOLDERS: &[&str] = &["bindings/c", "bindings/wasm", "crates", "firmware", "xtask"];
+const FOLDERS: &[&str] =
+    &["bindings/c", "bindings/embedded", "bindings/wasm", "crates", "firmware", "xtask"];
 
 pub(super) fn check(tree: &Tree) -> Outcome {
     let mut findings = Vec::new();
