@@ -183,8 +183,12 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
                 program(&format!("bindings/node/run --endseal {PROGRAM}")),
             ]
         })),
-        after_build(run("native", "C opens every vector", 12, BINDINGS, {
-            vec![program("bindings/c/run")]
+        after_build(run("native", "C and chips open every vector", 12, BINDINGS, {
+            vec![
+                program("bindings/c/run"),
+                cargo(EMBEDDED_CLIPPY),
+                program("bindings/embedded/run"),
+            ]
         })),
         // Workspaces of their own, which share no build folder with the other queue.
         run("corpus", "kept inputs of all fuzz targets", 15, &["crates", "fuzz", "vectors"], {
@@ -212,6 +216,8 @@ const MLS: &[&str] = &[
 /// Without a package of its own, this workspace needs the names.
 const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-c \
                             -p endseal-facade -p endseal-napi -p endseal-python -p endseal-wasm --check";
+const EMBEDDED_CLIPPY: &str = "clippy --manifest-path bindings/embedded/Cargo.toml --locked \
+                               --target-dir {target}/embedded -- -D warnings";
 const DENY: &str = "deny --locked check bans licenses sources";
 const PEERS: &[&str] = &["vectors", "peers"];
 /// Paths of the packages, and of the node that they use.
@@ -227,10 +233,16 @@ const BINDINGS: &[&str] = &[
     "crates/endseal-keyring",
     "crates/endseal-envelope",
     "crates/endseal-codec",
+    "crates/endseal-nostr",
     "crates/endseal-crypto",
     "crates/endseal-cli",
     "docs/spec/node-api.md",
+    "peers/node-nostr",
     "vectors/envelope",
+    "vectors/nostr",
+    "vectors/nostr-connect",
+    "vectors/nostr-events",
+    "vectors/third-party/nostr",
 ];
 
 /// Compiles everything that the next step runs, with the same features.
@@ -240,7 +252,7 @@ fn build_all() -> Job {
 
 fn fmt() -> Vec<Job> {
     // With --all, another workspace would format the product's crates once more.
-    let others = ["bench", "firmware", "fuzz", "xtask"]
+    let others = ["bench", "bindings/embedded", "firmware", "fuzz", "xtask"]
         .map(|folder| cargo(&format!("fmt --manifest-path {folder}/Cargo.toml --check")));
     [cargo("fmt --all --check"), cargo(FMT_BINDINGS)].into_iter().chain(others).collect()
 }
@@ -251,6 +263,7 @@ fn locks() -> Vec<Job> {
         "Cargo.toml",
         "bench/Cargo.toml",
         "bindings/Cargo.toml",
+        "bindings/embedded/Cargo.toml",
         "firmware/Cargo.toml",
         "fuzz/Cargo.toml",
         "peers/rust/Cargo.toml",
