@@ -1,5 +1,5 @@
-// The published benchmark of `lnbits/nsec-remote-signer` against endseal_nostr.h: its rows, columns,
-// summary and thresholds. A row succeeds if the decrypted bytes equal the message.
+// The published benchmark of `lnbits/nsec-remote-signer` against endseal_nostr.h: its rows,
+// columns, summary and thresholds. A row succeeds if the decrypted bytes equal the message.
 //
 // To change what is measured, change `run` at the end of this file.
 

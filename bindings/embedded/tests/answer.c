@@ -1,5 +1,5 @@
-/* A signer on standard input and output, for a client of another library: reads one event a line and
- * writes its answer, or an empty line. Arguments: the secret keys of user and signer, the time. */
+/* A signer on standard input and output, for a client of another library: reads one event a line
+ * and writes its answer, or an empty line. Arguments: secret keys of user and signer, the time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

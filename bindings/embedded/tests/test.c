@@ -189,7 +189,7 @@ static void set_up(int has_aes) {
     CHECK(endseal_nostr_init(context, sizeof *context, &callbacks) == ENDSEAL_NOSTR_OK);
 }
 
-/* All scratch memory of the context is zero: of its bytes only a few words of the set-up are not. */
+/* All scratch memory of the context is zero: only a few words of the set-up are not. */
 static int is_wiped(void) {
     const uint8_t *start = (const uint8_t *)context;
     size_t other = 0;
@@ -399,8 +399,8 @@ static bytes member(bytes event, const char *name) {
     return allocate(0);
 }
 
-/* User's and signer's secret, client, connection secret, time, floor, nonce, decision, event, content
- * of the answer. */
+/* User's and signer's secret, client, connection secret, time, floor, nonce, decision, event, and the
+ * content of the answer. */
 static void answer(int32_t expected) {
     the_chip.random = field[6].start;
     the_chip.random_len = field[6].len;
@@ -796,6 +796,72 @@ static void hostile(void) {
     free(event.text.start);
 }
 
+/* Requests of a paired client with bytes changed, removed and inserted. Each is answered or ignored,
+ * and each answer is an authentic event. */
+static void hostile_requests(void) {
+    static const char *const REQUESTS[] = {
+        "{\"id\":\"1\",\"method\":\"sign_event\",\"params\":[\"{\\\"kind\\\":1,\\\"created_at\\\":1,"
+        "\\\"tags\\\":[[\\\"t\\\",\\\"\\\\u0041\\\"]],\\\"content\\\":\\\"a\\\"}\"]}",
+        "{\"id\":\"2\",\"method\":\"nip44_encrypt\",\"params\":[\"c6047f9441ed7d6d3045406e95c07cd85c77"
+        "8e4b8cef3ca7abac09b95c709ee5\",\"text\"]}",
+        "{\"id\":\"3\",\"method\":\"connect\",\"params\":[\"\",\"\",null,\"{\\\"name\\\":\\\"x\\\"}\"]}",
+        "{\"id\":\"4\",\"method\":\"nip04_decrypt\",\"params\":[\"c6047f9441ed7d6d3045406e95c07cd85c77"
+        "8e4b8cef3ca7abac09b95c709ee5\",\"AAAAAAAAAAAAAAAAAAAAAA==?iv=AAAAAAAAAAAAAAAAAAAAAA==\"]}",
+    };
+    set_up(0);
+    uint8_t peer[32], client[32];
+    uint32_t state = 3;
+    unsigned answered = 0;
+    CHECK(endseal_nostr_public_key(context, SECRET_TWO, peer) == 0);
+    CHECK(endseal_nostr_public_key(context, SECRET_ONE, client) == 0);
+    endseal_nostr_signer signer = {SECRET_TWO, SECRET_TWO, client, 1, NULL, 0, 1000, 0,
+                                   chip_decide};
+    char tags[80] = "[[\"p\",\"";
+    for (int i = 0; i < 32; i++) {
+        snprintf(tags + 7 + 2 * i, 3, "%02x", peer[i]);
+    }
+    memcpy(tags + 71, "\"]]", 3);
+    bytes answer_text = allocate(ENDSEAL_NOSTR_MAX_TEXT + 1);
+    for (unsigned round = 0; round < 60; round++) {
+        char text[400];
+        size_t text_len = strlen(REQUESTS[round % 4]), len;
+        memcpy(text, REQUESTS[round % 4], text_len);
+        for (unsigned change = 0; change < round / 4 % 4; change++) {
+            state = state * 1664525u + 1013904223u;
+            size_t at = (state >> 8) % (text_len - 1);
+            char byte = "\"\\{}[],:0a\n\x7f"[state >> 28 & 7];
+            if ((state >> 4 & 3) == 0) {
+                memmove(text + at, text + at + 1, text_len - at - 1);
+                text_len--;
+            } else if ((state >> 4 & 3) == 1) {
+                memmove(text + at + 1, text + at, text_len - at);
+                text[at] = byte;
+                text_len++;
+            } else {
+                text[at] = byte;
+            }
+        }
+        the_chip.decision = (int32_t)(round / 16 % 3);
+        written payload, event;
+        WRITTEN(payload, endseal_nostr_nip44_encrypt(context, SECRET_ONE, peer, text, text_len, out,
+                                                     out_cap, &out_len));
+        endseal_nostr_draft draft = {1000, 24133, tags, 74, (char *)payload.text.start, payload.len};
+        WRITTEN(event, endseal_nostr_sign(context, SECRET_ONE, &draft, out, out_cap, &out_len));
+        int32_t status = endseal_nostr_answer(context, &signer, (char *)event.text.start, event.len,
+                                              (char *)answer_text.start, answer_text.len, &len);
+        CHECK(status == ENDSEAL_NOSTR_OK || status == ENDSEAL_NOSTR_IGNORED);
+        CHECK(is_wiped());
+        if (status == ENDSEAL_NOSTR_OK) {
+            answered++;
+            CHECK(endseal_nostr_verify(context, (char *)answer_text.start, len, NULL) == 0);
+        }
+        free(payload.text.start);
+        free(event.text.start);
+    }
+    CHECK(answered > 12 && answered < 60 && the_chip.decisions > 8);
+    free(answer_text.start);
+}
+
 int main(void) {
     context = malloc(sizeof *context);
     static const struct {
@@ -804,6 +870,7 @@ int main(void) {
     } tests[] = {
         {"arguments", arguments}, {"wiping", wiping},   {"callbacks", callbacks},
         {"aes", aes},             {"signing", signing}, {"hostile input", hostile},
+        {"hostile requests", hostile_requests},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         unsigned before = failures;
