@@ -51,7 +51,8 @@ pub struct Callbacks {
     /// Called before each step of a call. NULL if nothing is to be done. A step takes at most
     /// 8,000,000 instructions on RV32IMC (50 ms at 160 MHz), 6,000,000 on Cortex-M4F.
     pub between_steps: StepFn,
-    /// AES peripheral for NIP-04. NULL computes AES in software, in constant time.
+    /// AES peripheral for NIP-04; `endseal_nostr_answer` does not use it. NULL computes AES in
+    /// software, in constant time.
     pub aes256: AesFn,
 }
 
