@@ -40,7 +40,7 @@ impl ContentSealer {
             self.pending.extend_from_slice(head);
             data = rest;
             // Not full yet: `data` is used up.
-            let Some(chunk) = self.pending.as_array() else { return Ok(()) };
+            let Ok(chunk) = self.pending.as_slice().try_into() else { return Ok(()) };
             seal(&mut self.chunks, chunk, out)?;
             self.pending.clear();
         }
@@ -97,7 +97,7 @@ fn seal(
 ) -> Result<(), SealError> {
     let start = out.len();
     out.resize(start + SEALED_CHUNK_LEN, 0);
-    let sealed = out[start..].as_mut_array().ok_or(SealError::Length)?;
+    let sealed = out[start..].first_chunk_mut().ok_or(SealError::Length)?;
     // Never longer than the 4 PiB that chunks hold: what was announced is at most 5 TiB.
     chunks.seal(chunk, sealed).map_err(|_| SealError::ContentTooLong)
 }

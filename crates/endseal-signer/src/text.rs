@@ -29,7 +29,9 @@ impl<const MAX: usize> BoundedText<MAX> {
     #[must_use]
     pub fn cut(text: &str) -> Self {
         const { assert!(MAX <= MAX_TEXT, "the length is one byte") };
-        Self(text[..text.floor_char_boundary(MAX)].into())
+        let mut ends = (0..=MAX.min(text.len())).rev();
+        let end = ends.find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        Self(text[..end].into())
     }
 
     /// Returns the text.

@@ -60,7 +60,9 @@ impl Radix {
         static BITS: AtomicU8 = AtomicU8::new(UNKNOWN);
         let mut bits = BITS.load(Ordering::Relaxed);
         if bits == UNKNOWN {
-            let leaf = core::arch::x86_64::__cpuid(0);
+            // SAFETY: every x86-64 CPU has the instruction CPUID. It touches registers only.
+            #[allow(unused_unsafe, reason = "needed before Rust 1.94")]
+            let leaf = unsafe { core::arch::x86_64::__cpuid(0) };
             bits = match Self::of_vendor([leaf.ebx, leaf.edx, leaf.ecx]) {
                 Self::Bits51 => 51,
                 Self::Bits52 => 52,

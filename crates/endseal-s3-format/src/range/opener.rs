@@ -133,7 +133,7 @@ impl RangeOpener {
                 Stage::Salt(entry) => {
                     let Some(salt) = taken.next(buffer, SALT_LEN) else { return Ok(taken) };
                     taken.sealed = salt.end;
-                    let salt = buffer[salt].as_array().ok_or(AuthenticationFailed)?;
+                    let salt = buffer[salt].first_chunk().ok_or(AuthenticationFailed)?;
                     if entry.salt.is_some_and(|bound| bound != *salt) {
                         return Err(AuthenticationFailed);
                     }

@@ -169,8 +169,11 @@ impl Sent {
 
     /// Removes the responses that no relay is expected to refuse any more.
     pub(super) fn prune(&mut self) {
-        while let Some((event, _)) = self.order.pop_front_if(|(_, at)| at.elapsed() > MEMORY) {
-            self.answers.remove(&event);
+        while let Some((event, at)) = self.order.front()
+            && at.elapsed() > MEMORY
+        {
+            self.answers.remove(event);
+            self.order.pop_front();
         }
     }
 }

@@ -415,7 +415,10 @@ impl App {
 pub(crate) fn cut_wishes(wishes: &str) -> &str {
     let end = match wishes.len() {
         ..=MAX_WISHES => wishes.len(),
-        _ => wishes[..wishes.floor_char_boundary(MAX_WISHES)].rfind(',').unwrap_or_default(),
+        _ => {
+            let start = &wishes.as_bytes()[..MAX_WISHES];
+            start.iter().rposition(|byte| *byte == b',').unwrap_or_default()
+        }
     };
     &wishes[..end]
 }
