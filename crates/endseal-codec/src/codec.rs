@@ -9,19 +9,6 @@ use crate::schema::contract::MessageContract;
 use crate::wire::writer::Buffer;
 
 /// A message of the contract.
-///
-/// ```
-/// use endseal_codec::{Codec, Content, Limits, Message, Typing};
-///
-/// let typing = Typing { conversation: (*b"team").into(), active: true, ..Typing::default() };
-/// let message = Message::from(Content::Typing(typing));
-/// let bytes = message.to_vec(Limits::default())?;
-///
-/// assert_eq!(Message::decode(&bytes, Limits::default())?, message);
-/// let view = Message::view(&bytes, Limits::default())?; // borrows, and allocates nothing
-/// assert_eq!(view.to_owned(), message);
-/// # Ok::<(), Box<dyn core::error::Error>>(())
-/// ```
 pub trait Codec: Schema {
     /// Reads a message without copying: the view consists of slices of `bytes`, and of lists that
     /// are read while they are iterated over. Everything is checked here, so that nothing fails

@@ -1,4 +1,6 @@
-//! Messages between endseal programs, and the frames that carry them: bytes in, bytes out.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|
@@ -9,10 +11,8 @@
 //! | ask a hub, or answer as one | [`hub`] |
 //! | store messages, or let others pass them on | [`frame::StoredFrame`], [`frame::ReplayWindow`] |
 //!
-//! The encoding is Protocol Buffers. `proto/endseal/v1/` is the contract; `docs/spec/codec.md` and
-//! `docs/spec/frame.md` state the rules that a `.proto` file cannot express. Readers are strict:
-//! they accept one form of a number, one occurrence of a field, lengths and counts within bounds.
-//! Each accepted input has one meaning, and costs at most twice its size and 4,096 bytes of heap.
+//! `proto/endseal/v1/` of the project is the contract. `docs/spec/codec.md` and
+//! `docs/spec/frame.md` state the rules that a `.proto` file cannot express.
 //!
 //! Messages are declared by the kinds of their fields, and documentation shows these: an owned
 //! message holds `Fixed<N>` as `[u8; N]`, `Bytes` as `Box<[u8]>`, `Text` as `Box<str>`, numbers and

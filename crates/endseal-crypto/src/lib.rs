@@ -1,5 +1,6 @@
-//! The cryptography of endseal: secret types, randomness, labels, segments, key agreement and
-//! signatures. No other crate of the workspace calls a primitive.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|

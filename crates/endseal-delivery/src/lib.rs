@@ -1,5 +1,6 @@
-//! Both sides of the delivery protocol (docs/spec/delivery.md): payloads of frames in, decisions
-//! out, without sockets, clocks or storage.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|
@@ -11,8 +12,7 @@
 //! | number the frames of a mailbox | [`position_after`] |
 //! | prove a root key to a hub | [`RecoveryProof`] |
 //!
-//! Both sides are driven by their callers: the caller passes in a received payload, and executes
-//! the returned action before it passes in the next one. Nothing here waits.
+//! The protocol is specified in `docs/spec/delivery.md` of the project.
 #![no_std]
 #![forbid(unsafe_code)]
 

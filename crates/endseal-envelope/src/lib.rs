@@ -1,34 +1,8 @@
-//! One message or file to many recipients: hidden, signed, stateless.
+#![doc = include_str!("../README.md")]
 //!
-//! The format is docs/spec/envelope.md. A recipient is an Ed25519 public key; it costs 36 bytes
-//! and a few microseconds on a CPU with AVX-512 IFMA, about ten with AVX2 and FMA. With an
-//! ML-KEM-768 key it costs 1,124 bytes, and the content stays secret when quantum computers exist.
-//! The sender is known to the recipients only, and each 4 MiB of content are signed, so that no
-//! recipient can alter what another one reads.
+//! # Format
 //!
-//! ```
-//! use endseal_crypto::identity::Identity;
-//! use endseal_crypto::random::OsRandom;
-//! use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let (alice, bob, carol) = (
-//!     Identity::generate(&mut OsRandom)?,
-//!     Identity::generate(&mut OsRandom)?,
-//!     Identity::generate(&mut OsRandom)?,
-//! );
-//! // Names the application and its protocol. Both sides give the same.
-//! let context = b"example.org/chat@v1";
-//! let recipients = Recipients::from_identities([bob.public(), carol.public()])?;
-//! let envelope = Sealer::new(&alice, &recipients, context).seal(b"at noon", &mut OsRandom)?;
-//!
-//! let opened = Opener::new(&bob, context).open(&envelope, &mut Policy::new())?;
-//! assert_eq!(opened.content, b"at noon");
-//! assert_eq!(&opened.sender, alice.public().ed25519());
-//! assert_eq!(opened.suite, Suite::X25519MlKem768);
-//! # Ok(())
-//! # }
-//! ```
+//! The format is specified in `docs/spec/envelope.md` of the project.
 //!
 //! # Streams
 //! [`SealStream`] and [`OpenStream`] take content in pieces and do no I/O; they hold a chunk and a

@@ -1,5 +1,8 @@
-//! The hub: stores encrypted frames for the nodes of a team until they fetch them
-//! (docs/spec/delivery.md). It cannot read the frames.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
+//!
+//! The protocol is specified in `docs/spec/delivery.md` of the project.
 //!
 //! A request passes through the modules in this order: `service` handles connections and exchanges;
 //! `writer` combines the commands that arrive together into one transaction; `rules` applies the

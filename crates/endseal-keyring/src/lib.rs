@@ -1,6 +1,6 @@
-//! Identities, their devices and groups: the text forms of identities, identity files under a
-//! passphrase, the address book, the signed rosters of groups, the certificates of devices. Pure
-//! formats: no files, no clock, no sockets.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|
@@ -19,9 +19,7 @@
 //! | compare identities by voice | [`device::SafetyNumber`] |
 //!
 //! The formats are specified in `docs/spec/identity.md`, `docs/spec/roster.md` and, for devices,
-//! `docs/spec/session.md`. A decoder
-//! accepts exactly what the encoder writes; the address book alone, which people edit, is read
-//! leniently.
+//! `docs/spec/session.md` of the project.
 //!
 //! # Crate features
 //! * `std` (default): passes `std` on to `endseal-crypto`. Results are the same bytes without it.

@@ -1,4 +1,6 @@
-//! Key providers, which wrap the content keys of objects and unwrap them again.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | provider | wraps with | kept in |
 //! |---|---|---|

@@ -1,5 +1,6 @@
-//! State of a person or machine, and the operations on it: state directory, identity, contacts,
-//! groups and sealed files. This crate contains no cryptography of its own.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|

@@ -1,8 +1,9 @@
-//! Nostr events, encryption and gift wraps, in buffers of the caller.
+#![doc = include_str!("../README.md")]
 //!
-//! `no_std` and without an allocator: it runs on a microcontroller. The formats and their limits
-//! are in `docs/spec/nostr.md` (encryption), `docs/spec/nostr-connect.md` (a signer's answers) and
-//! `docs/spec/nostr-events.md` (the rest).
+//! # Overview
+//!
+//! The formats and their limits are specified in the project: in `docs/spec/nostr.md` (encryption),
+//! `docs/spec/nostr-connect.md` (a signer's answers) and `docs/spec/nostr-events.md` (the rest).
 //!
 //! | to do this | use |
 //! |---|---|

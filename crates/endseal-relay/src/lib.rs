@@ -1,5 +1,6 @@
-//! Clients of Nostr relays: WebSocket (RFC 6455), NIP-01, authentication (NIP-42) and
-//! `max_message_length` of the information document (NIP-11).
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|
@@ -7,9 +8,6 @@
 //! | name a relay, and decide which addresses may be reached | [`address`] |
 //! | answer a challenge of a relay | [`auth`] |
 //! | read and write single messages | [`message`] |
-//!
-//! Messages are parsed in place, in the frames that contain them: a received event is a slice of
-//! its frame. The client verifies no event; the caller MUST do so with `endseal_nostr::event`.
 //!
 //! # Limits
 //! | of | limit | reason |

@@ -1,9 +1,8 @@
-//! A folder as the backend: a small S3 server inside the process, so that one command serves S3
-//! without another server.
+#![doc = include_str!("../README.md")]
 //!
-//! It listens at a port of the loopback interface, for one access key. That key is drawn at the
-//! start, and only the proxy knows it. To the proxy the server is a backend like any other. It is
-//! made for one machine: whole, durable and bounded in memory, but not for speed.
+//! # Overview
+//!
+//! Only the proxy knows the access key. To the proxy the server is a backend like any other.
 //!
 //! # Layout of the folder
 //! | path | content |

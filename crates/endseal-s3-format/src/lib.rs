@@ -1,4 +1,8 @@
-//! The S3 object of docs/spec/s3-object.md: bytes in, bytes out.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
+//!
+//! The format is specified in `docs/spec/s3-object.md` of the project.
 //!
 //! | to do this | use |
 //! |---|---|

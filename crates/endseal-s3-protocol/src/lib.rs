@@ -1,5 +1,6 @@
-//! The protocol of S3: signatures, chunks, checksums, documents, targets and error codes. No
-//! socket, no runtime.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|

@@ -1,5 +1,6 @@
-//! S3 proxy that seals all objects that pass through it. It works with any S3 client and any S3
-//! server.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|

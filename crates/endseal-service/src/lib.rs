@@ -1,5 +1,6 @@
-//! Building blocks that the hub, the signer, the S3 proxy and the node share, so that operators can
-//! handle all of them in the same way.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|
@@ -10,9 +11,6 @@
 //! | take commands from processes of the same user | [`control`] |
 //! | connect by TLS to servers of known authorities | [`Trust`] |
 //! | end at SIGINT and SIGTERM | [`stop_signal`] |
-//!
-//! Everything except the metrics is behind a crate feature: `control`, `http`, `page`, `signals`,
-//! `trust`.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,

@@ -1,4 +1,8 @@
-//! Sessions: encrypted conversations with new keys for every message (docs/spec/session.md).
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
+//!
+//! The formats are specified in `docs/spec/session.md` of the project.
 //!
 //! | to do this | use |
 //! |---|---|

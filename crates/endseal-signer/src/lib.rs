@@ -1,4 +1,6 @@
-//! Nostr remote signer (NIP-46): a bunker that signs and decrypts for apps over relays.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|

@@ -1,4 +1,6 @@
-//! The store: all durable state of a device, in one encrypted database, written in transactions.
+#![doc = include_str!("../README.md")]
+//!
+//! # Overview
 //!
 //! | to do this | use |
 //! |---|---|
@@ -7,8 +9,7 @@
 //! | read and write | [`WriteTransaction`], from [`Store::begin`] |
 //! | take in a backlog | [`Messages`], from [`WriteTransaction::messages`] |
 //!
-//! The format is specified in `docs/spec/store.md`. Below it is SQLite with SQLCipher, which
-//! encrypts and authenticates every page.
+//! The format is specified in `docs/spec/store.md` of the project.
 //!
 //! # What is durable when
 //! Nothing of a transaction before [`WriteTransaction::commit`] returned, all of it afterwards.

@@ -1,8 +1,9 @@
-//! Post-quantum QUIC that carries frames between pinned peers (docs/spec/transport.md).
+#![doc = include_str!("../README.md")]
 //!
-//! The key exchange is X25519MLKEM768. Both sides authenticate themselves by ML-DSA-65 raw public
-//! keys (RFC 7250). A connection is made to a pinned [`PeerId`] or fails. Nothing is negotiated: a
-//! [`Policy`] has one key exchange group and one signature scheme.
+//! # Overview
+//!
+//! A [`Policy`] has one key exchange group and one signature scheme. The protocol is specified in
+//! `docs/spec/transport.md` of the project.
 //!
 //! | to do this | use |
 //! |---|---|
@@ -13,32 +14,6 @@
 //! | reconnect after a loss | [`PersistentConnection`] with a [`Backoff`] |
 //! | save a round trip for replayable frames | [`Endpoint::connect_early`], [`IdempotentFrame`] |
 //! | observe handshakes, paths and totals | [`HandshakeInfo`], [`Path`], [`Statistics`] |
-//!
-//! # Example
-//! ```
-//! # use endseal_crypto::{identity::Identity, random::OsRandom};
-//! # use endseal_transport::{Accept, CloseCode, Endpoint, Frame, Kind, Policy, TransportKey};
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let alice = TransportKey::new(&Identity::generate(&mut OsRandom)?);
-//! let bob = TransportKey::new(&Identity::generate(&mut OsRandom)?);
-//! let (here, policy) = ("127.0.0.1:0".parse()?, Policy::default());
-//!
-//! let server = Endpoint::bind(here, &bob, policy, Accept::pinned([alice.peer_id()]))?;
-//! let client = Endpoint::bind(here, &alice, policy, Accept::none())?;
-//! let address = server.local_address()?;
-//! let (asked, taken) = tokio::join!(client.connect(bob.peer_id(), address), server.accept());
-//! let (asked, taken) = (asked?, taken.ok_or("closed")?);
-//! assert_eq!(taken.peer(), alice.peer_id());
-//! assert_eq!(asked.handshake().group.name, "X25519MLKEM768");
-//!
-//! asked.send_control(&Frame::new(Kind::Control, &b"hello"[..])).await?;
-//! let heard = taken.receive_control().await?.ok_or("ended")?;
-//! assert_eq!(&heard.payload[..], b"hello");
-//! client.close(CloseCode::Done).await;
-//! # Ok(())
-//! # }
-//! ```
 //!
 //! # Memory
 //! All buffers and counts are bounded by [`Limits`]: data received and not read, data written and
