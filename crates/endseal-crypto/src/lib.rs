@@ -51,6 +51,7 @@
 //! Secrets are wiped when dropped, but copies that the compiler made in registers or on the stack
 //! are not found. The kernels have no secret-dependent branch or address; the libraries below say
 //! for themselves.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(target_arch = "xtensa", feature(asm_experimental_arch))]
 #![no_std]
 #![deny(unsafe_code)]

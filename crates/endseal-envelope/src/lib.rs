@@ -122,6 +122,7 @@
 //! * `pure`: BLAKE3 without a C compiler.
 //! * `wasm-simd`: BLAKE3 with the vectors of WebAssembly.
 //! * `parallel` (implies `std`): `Sealer::threads`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -8,6 +8,7 @@
 //! `writer` combines the commands that arrive together into one transaction; `rules` applies the
 //! delivery rules to the devices in memory; `store` is the database. Answers are sent after the
 //! commit. A separate thread, `reader`, reads mailboxes while the writer works.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,

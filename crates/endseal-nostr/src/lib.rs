@@ -19,6 +19,7 @@
 //! # Crate features
 //! * `std` (default): encrypted secret keys (NIP-49), and the curve by libsecp256k1 instead of
 //!   portable code.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

@@ -11,6 +11,7 @@
 //! | take commands from processes of the same user | [`control`] |
 //! | connect by TLS to servers of known authorities | [`Trust`] |
 //! | end at SIGINT and SIGTERM | [`stop_signal`] |
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,
