@@ -11,6 +11,7 @@ mod gate;
 mod git;
 mod group;
 mod nightly;
+mod package;
 mod peers;
 mod readme;
 mod record;
@@ -51,6 +52,7 @@ Commands:
       --write            Write the measurements there
   gate               Count the instructions of kernels and compare with docs/bench/instructions.tsv
       --write            Write the counts there
+  package            Pack the published crates, and compile what was packed
   peers [NAME...]    Install and build what the benchmark measures beside [default: all]
   readme             Write the table of README.md from the run in docs/bench
       --check            Only compare it
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         "firmware" => firmware::command(&root(), rest),
         "gate" => gate::command(&root(), rest),
         "nightly" => nightly::command(&root(), rest),
+        "package" => package::command(&root(), rest),
         "peers" => peers::command(&root(), rest),
         "readme" => readme::command(&root(), rest),
         "tidy" => tidy::command(&root(), rest),

@@ -37,6 +37,8 @@ const TESTED: &[&str] = &[
     "README.md",
     "SECURITY.md",
 ];
+/// Files that packages are made of.
+const PACKAGED: &[&str] = &["crates", "Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT"];
 const S3: &[&str] = &[
     "crates/endseal-keyring",
     "crates/endseal-service",
@@ -124,6 +126,9 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         }),
         build("bare", "crates for microcontrollers need no allocator", 15, PRODUCT, bare()),
         build("doc", "the documentation builds without warnings", 15, PRODUCT, vec![doc()]),
+        build("package", "the published crates compile from their packages", 15, PACKAGED, {
+            vec![program("xtask package")]
+        }),
         build("vectors", "the vectors are what the generators write", 15, PRODUCT, {
             vec![program("xtask vectors --check")]
         }),

@@ -66,6 +66,8 @@ pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> 
     let mut checks = vec![
         check("ignored tests", 60, vec![ignored_tests()]),
         check("packages by themselves", 60, packages(root)?),
+        check("packages as they are published", 120, vec![published(root)?]),
+        check("oldest compilers", 60, oldest_compilers(root)?),
         check("node: killed at every fsync", 60, released(&[NODE_KILLS])),
         check("node: all lives, and random ones", 120, released(&[NODE_LIVES, NODE_RANDOM])),
         check("node: attacks on the hub", 30, [released(&[]), attacks()].concat()),
@@ -121,6 +123,29 @@ fn packages(root: &Path) -> Result<Vec<Job>, String> {
         cargo(&format!("clippy --all-targets --locked --quiet --package {name} -- -D warnings"))
     };
     Ok(workspace::rows(root)?.into_iter().flat_map(|row| row.crates).map(clippy).collect())
+}
+
+/// Packs the published crates in their order. Cargo builds each package from its files and from the
+/// packages before it, as a user of the registry would.
+fn published(root: &Path) -> Result<Job, String> {
+    let names = workspace::arguments(&workspace::published(root)?).join(" ");
+    let job = cargo(&format!("package --locked --allow-dirty {names}"));
+    Ok(job.with("CARGO_TARGET_DIR", "{target}/published"))
+}
+
+/// Compiles the published crates with the lowest versions of Rust that they promise to support.
+fn oldest_compilers(root: &Path) -> Result<Vec<Job>, String> {
+    let groups = workspace::by_rust_version(workspace::published(root)?);
+    let jobs = groups.into_iter().flat_map(|(version, crates)| {
+        let install =
+            format!("rustup toolchain install {version} --profile minimal --no-self-update");
+        let check = format!(
+            "env -u RUSTUP_TOOLCHAIN -u CARGO cargo +{version} check --locked {}",
+            workspace::arguments(&crates).join(" ")
+        );
+        [program(&install), program(&check).with("CARGO_TARGET_DIR", "{target}/oldest")]
+    });
+    Ok(jobs.collect())
 }
 
 /// Runs the commands with the program as it is shipped, except for link-time optimisation.
@@ -223,6 +248,26 @@ mod tests {
             ("fuzz/fuzz_targets/notes.md", ""),
         ]);
         assert_eq!(fuzz_targets(scratch.path()).unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_published_crate_is_compiled_with_its_oldest_compiler() {
+        let package =
+            |version| format!("[package]\nversion = \"1\"\nrust-version = \"{version}\"\n");
+        let scratch = Scratch::with(&[
+            ("Cargo.toml", "[workspace.metadata.layers]\n0 = [\"a\", \"b\", \"c\"]\n"),
+            ("crates/a/Cargo.toml", &package("1.89")),
+            ("crates/b/Cargo.toml", &package("1.94")),
+            ("crates/c/Cargo.toml", "[package]\npublish = false\n"),
+        ]);
+        let jobs = oldest_compilers(scratch.path()).unwrap();
+        let ends: Vec<String> = jobs
+            .iter()
+            .filter(|it| it.words[0] == "env")
+            .map(|it| it.words[6..].join(" "))
+            .collect();
+        assert_eq!(ends, ["+1.89 check --locked --package=a", "+1.94 check --locked --package=b"]);
+        assert!(published(scratch.path()).unwrap().words.contains(&"--package=b".to_owned()));
     }
 
     #[test]
