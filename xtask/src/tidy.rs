@@ -8,7 +8,9 @@ mod layers;
 mod lengths;
 mod links;
 mod lockfile;
+mod manifests;
 mod names;
+mod packages;
 mod promises;
 mod specs;
 mod unsafety;
@@ -66,6 +68,7 @@ type Rule = fn(&Tree) -> Outcome;
 
 const RULES: &[(&str, Rule)] = &[
     ("layers", layers::check),
+    ("packages", packages::check),
     ("specs", specs::check),
     ("cycles", cycles::check),
     ("lengths", lengths::check),
@@ -121,7 +124,7 @@ mod tests {
         let scratch = Scratch::with(&[
             ("Cargo.toml", "[workspace.metadata.layers]\n0 = [\"a\"]\n"),
             ("Cargo.lock", "[[package]]\nname = \"a\"\n"),
-            ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
+            ("crates/a/Cargo.toml", "[package]\nname = \"a\"\npublish = false\n"),
             ("crates/a/src/lib.rs", "//! A.\n#![forbid(unsafe_code)]\n"),
         ]);
         scratch.write_program(".ci/run", "#!/bin/bash\n");

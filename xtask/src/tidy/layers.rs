@@ -5,17 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use toml::{Table, Value};
+use toml::Table;
 
+use super::manifests::{self, ROOT};
 use super::{Finding, Outcome};
 use crate::tree::Tree;
 use crate::workspace;
 
-const ROOT: &str = "Cargo.toml";
+const KINDS: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
 
 pub(super) fn check(tree: &Tree) -> Outcome {
     let mut findings = Vec::new();
-    let Some(root) = manifest(tree, ROOT, &mut findings) else { return findings.into() };
+    let Some(root) = manifests::read(tree, ROOT, &mut findings) else { return findings.into() };
     let rows = match workspace::rows_in(&root) {
         Ok(rows) => rows,
         Err(error) => {
@@ -48,51 +49,22 @@ fn check_crate(
     findings: &mut Vec<Finding>,
 ) {
     let path = format!("crates/{folder}/Cargo.toml");
-    let Some(crate_manifest) = manifest(tree, &path, findings) else { return };
-    if text_at(&crate_manifest, &["package", "name"]) != Some(folder) {
+    let Some(crate_manifest) = manifests::read(tree, &path, findings) else { return };
+    if manifests::text_at(&crate_manifest, &["package", "name"]) != Some(folder) {
         findings.push(Finding::of(&path, format!("the crate is not named {folder}")));
     }
     let Some(&row) = rows.get(folder) else {
         let message = "stands in no row of [workspace.metadata.layers]";
         return findings.push(Finding::of(&path, message));
     };
-    for (name, value) in dependencies(&crate_manifest) {
-        // A dependency may be renamed in this manifest or in the root manifest.
-        let here = value.get("package").and_then(Value::as_str);
-        let package = here
-            .or_else(|| text_at(root, &["workspace", "dependencies", name, "package"]))
-            .unwrap_or(name);
+    for (name, value) in manifests::dependencies(&crate_manifest, KINDS) {
+        let package = manifests::package(root, name, value);
         let Some(&other) = rows.get(package) else { continue };
         if other >= row {
             let message = format!("row {row} may not depend on {package} of row {other}");
             findings.push(Finding::of(&path, message));
         }
     }
-}
-
-/// Returns all dependencies of a manifest, including those of its targets.
-fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &Value)> {
-    let targets = manifest.get("target").and_then(Value::as_table);
-    let targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
-    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
-    core::iter::once(manifest).chain(targets).flat_map(move |table| {
-        let of_kind = move |kind| table.get(kind).and_then(Value::as_table);
-        kinds.into_iter().filter_map(of_kind).flatten().map(|(name, value)| (name.as_str(), value))
-    })
-}
-
-fn text_at<'a>(table: &'a Table, path: &[&str]) -> Option<&'a str> {
-    let (first, rest) = path.split_first()?;
-    rest.iter().try_fold(table.get(*first)?, |value, name| value.get(*name))?.as_str()
-}
-
-fn manifest(tree: &Tree, path: &str, findings: &mut Vec<Finding>) -> Option<Table> {
-    let Some(file) = tree.file(path) else {
-        findings.push(Finding::of(path, "is missing"));
-        return None;
-    };
-    let read = file.text.parse::<Table>();
-    read.map_err(|error| findings.push(Finding::of(path, error.message()))).ok()
 }
 
 #[cfg(test)]
