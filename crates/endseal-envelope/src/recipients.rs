@@ -66,7 +66,7 @@ impl Recipients {
         // Pointers are sorted, because code that moves whole entries is ten times as long.
         let mut sorted: Vec<_> = agreement.into_iter().zip(entries).map(Box::new).collect();
         // By the key that counts; a duplicate with an ML-KEM key wins over one without.
-        sorted.sort_by(|one, other| {
+        sorted.sort_unstable_by(|one, other| {
             let ((u, a), (v, b)) = (&**one, &**other);
             u.cmp(v).then(b.kem.is_some().cmp(&a.kem.is_some())).then(a.ed25519.cmp(&b.ed25519))
         });

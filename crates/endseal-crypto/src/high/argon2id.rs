@@ -87,19 +87,19 @@ impl KdfParams {
     ///
     /// # Panics
     /// If the passphrase is longer than 2^32 - 1 bytes.
-    #[allow(clippy::expect_used)]
     pub fn stretch(&self, passphrase: &[u8], salt: &[u8; SALT_LEN]) -> Result<Stretched, NoMemory> {
-        let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(Stretched::LEN))
-            .expect("the bounds here are within those of Argon2");
+        let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(Stretched::LEN));
+        let Ok(params) = params else {
+            unreachable!("the bounds here are within those of Argon2");
+        };
         let len = params.block_count();
         let mut memory = Vec::new();
         memory.try_reserve_exact(len).map_err(|_| NoMemory)?;
         memory.resize(len, Block::new());
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         let stretched = Stretched::init_with(|out| {
-            argon2
-                .hash_password_into_with_memory(passphrase, salt, out, &mut memory)
-                .expect("lengths of passphrase, salt, output and memory are within bounds");
+            let made = argon2.hash_password_into_with_memory(passphrase, salt, out, &mut memory);
+            assert!(made.is_ok(), "lengths of passphrase, salt, output and memory are in bounds");
         });
         memory.zeroize();
         Ok(stretched)
