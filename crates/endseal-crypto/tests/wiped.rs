@@ -157,6 +157,9 @@ fn secrets_leave_no_copy_on_the_heap() {
     check("SealKeys", aes, hazmat::seal_keys(&KeySource::new(&input()), &salt, b"context").0);
     let keys = hazmat::uncommitted_keys(&KeySource::new(&input()), &salt, b"context");
     check("ChunkKeys", aes, keys);
+    let raw = hazmat::raw_keys(&KeySource::new(&input()), &salt, b"context");
+    assert_eq!(raw.expose_key()[..], okm[..32]);
+    check("RawKeys", aes, raw);
     assert_eq!(marks(&tail(&secret(17))), 0, "the input key");
     let wrapping = key_wrap::WrappingKey::init_with(|out| *out = secret(18));
     let wrapper = key_wrap::Wrapper::new(&wrapping);

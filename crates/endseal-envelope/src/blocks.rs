@@ -20,9 +20,9 @@ const BUFFER_LEN: usize = FULL_END + SEALED_CHUNK_LEN;
 /// Content is hashed in pieces of this length, while it is in the cache.
 const HASHED_LEN: usize = 64 << 10;
 
-/// Opens chunks, and verifies each block when it is complete.
+/// Opens chunks, or takes those that were opened elsewhere, and verifies each block when it is
+/// complete.
 pub(crate) struct Blocks<'p> {
-    keys: ChunkKeys,
     policy: Policy<'p>,
     header: Header,
     header_digest: [u8; hash::LEN],
@@ -61,14 +61,8 @@ impl Drop for Buffer {
 }
 
 impl<'p> Blocks<'p> {
-    pub(crate) fn new(
-        keys: ChunkKeys,
-        header: &Header,
-        header_digest: [u8; hash::LEN],
-        policy: Policy<'p>,
-    ) -> Self {
+    pub(crate) fn new(header: &Header, header_digest: [u8; hash::LEN], policy: Policy<'p>) -> Self {
         Self {
-            keys,
             policy,
             header: *header,
             header_digest,
@@ -90,11 +84,11 @@ impl<'p> Blocks<'p> {
         SEALED_CHUNK_LEN - self.sealed
     }
 
-    /// Takes bytes from the beginning of `data`. Returns true when a block was verified, which is
-    /// then [`Self::content`]; false when `data` is empty.
+    /// Takes bytes of chunks from the beginning of `data`. Returns true when a block was verified,
+    /// which is then [`Self::content`]; false when `data` is empty.
     ///
     /// After an error the caller MUST drop it.
-    pub(crate) fn feed(&mut self, data: &mut &[u8]) -> Result<bool, OpenError> {
+    pub(crate) fn feed(&mut self, keys: &ChunkKeys, data: &mut &[u8]) -> Result<bool, OpenError> {
         self.forget_released();
         while self.opened < FULL_END {
             self.buffer.used = self.buffer.used.max(self.opened + SEALED_CHUNK_LEN);
@@ -102,7 +96,7 @@ impl<'p> Blocks<'p> {
                 && let Some((chunk, rest)) = data.split_first_chunk::<SEALED_CHUNK_LEN>()
             {
                 let place = &mut self.buffer.bytes[self.opened..][..CHUNK_LEN];
-                self.keys.open_chunk(self.chunk, chunk, place)?;
+                keys.open_chunk(self.chunk, chunk, place)?;
                 self.end_chunk(CHUNK_LEN);
                 *data = rest;
                 continue;
@@ -114,8 +108,32 @@ impl<'p> Blocks<'p> {
             if self.needed() > 0 {
                 return Ok(false);
             }
-            self.open_pending()?;
+            self.open_pending(keys)?;
         }
+        self.release_full()
+    }
+
+    /// Takes the plaintext of the next chunk, which another AES-GCM has authenticated. Returns
+    /// true when it completes a block, as [`Self::feed`] does.
+    ///
+    /// After an error the caller MUST drop it.
+    pub(crate) fn take(&mut self, chunk: &[u8; CHUNK_LEN]) -> Result<bool, OpenError> {
+        self.forget_released();
+        self.copy(chunk)?;
+        if self.opened < FULL_END { Ok(false) } else { self.release_full() }
+    }
+
+    fn copy(&mut self, chunk: &[u8]) -> Result<(), OpenError> {
+        let end = self.opened + chunk.len();
+        let place = self.buffer.bytes.get_mut(self.opened..end).ok_or(OpenError::Authentication)?;
+        place.copy_from_slice(chunk);
+        self.buffer.used = self.buffer.used.max(end);
+        self.end_chunk(chunk.len());
+        Ok(())
+    }
+
+    /// Verifies the block that is complete.
+    fn release_full(&mut self) -> Result<bool, OpenError> {
         self.verify(PRELUDE_LEN, BLOCK_LEN, false)?;
         self.released = BLOCK_LEN;
         Ok(true)
@@ -123,9 +141,23 @@ impl<'p> Blocks<'p> {
 
     /// Verifies what is left when no more bytes come. Afterwards it is [`Self::content`]: the last
     /// block, or the last two, if the last chunk has the end of one and the whole other.
-    pub(crate) fn finish(&mut self) -> Result<(), OpenError> {
+    pub(crate) fn finish(&mut self, keys: &ChunkKeys) -> Result<(), OpenError> {
         self.forget_released();
-        self.open_pending()?;
+        self.open_pending(keys)?;
+        self.release_last()
+    }
+
+    /// [`Self::finish`] with the plaintext of the last chunk, as [`Self::take`] has the others.
+    pub(crate) fn take_last(&mut self, chunk: &[u8]) -> Result<(), OpenError> {
+        self.forget_released();
+        if chunk.len() >= CHUNK_LEN {
+            return Err(OpenError::Authentication);
+        }
+        self.copy(chunk)?;
+        self.release_last()
+    }
+
+    fn release_last(&mut self) -> Result<(), OpenError> {
         let has_full = self.opened >= FULL_END;
         let (start, before) = if has_full { (FULL_END, BLOCK_LEN) } else { (PRELUDE_LEN, 0) };
         let len = self.opened.checked_sub(start + ed25519::Signature::LEN);
@@ -171,10 +203,10 @@ impl<'p> Blocks<'p> {
     }
 
     /// Opens the chunk whose sealed bytes are in the buffer.
-    fn open_pending(&mut self) -> Result<(), OpenError> {
+    fn open_pending(&mut self, keys: &ChunkKeys) -> Result<(), OpenError> {
         let sealed = self.opened..self.opened + self.sealed;
         let (index, to) = (self.chunk, self.opened);
-        let len = self.keys.open_chunk_within(index, &mut self.buffer.bytes, sealed, to)?;
+        let len = keys.open_chunk_within(index, &mut self.buffer.bytes, sealed, to)?;
         self.sealed = 0;
         self.end_chunk(len);
         Ok(())

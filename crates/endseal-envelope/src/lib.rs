@@ -131,6 +131,7 @@ extern crate alloc;
 extern crate std;
 
 mod blocks;
+mod detached_open_stream;
 mod envelope;
 mod error;
 pub mod hazmat;
@@ -145,6 +146,7 @@ mod prelude;
 #[cfg(feature = "std")]
 mod reader;
 mod recipients;
+mod records;
 mod seal;
 mod seal_stream;
 mod secrets;
@@ -157,6 +159,7 @@ mod suite;
 mod writer;
 
 pub use blocks::LastBlock;
+pub use detached_open_stream::DetachedOpenStream;
 pub use envelope::Envelope;
 pub use error::{Malformed, OpenError, RecipientsError, SealError};
 pub use limits::{MAX_CONTEXT_LEN, MAX_SLOTS};

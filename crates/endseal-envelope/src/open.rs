@@ -7,7 +7,7 @@ use core::{fmt, mem};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::secret::{Zeroizing, declassify};
-use endseal_crypto::segment::{ChunkKeys, SliceOpener};
+use endseal_crypto::segment::{ChunkKeys, RawKeys, SliceOpener};
 use endseal_crypto::{ed25519, hash, x25519};
 
 use crate::envelope::Envelope;
@@ -177,6 +177,7 @@ fn find_keys(
     let own = (first..).zip(tags).map(|(index, _)| envelope.body(index));
     mark(Step::Lookup);
     let keys = unwrapper.find(own, envelope.tries).ok_or(OpenError::Authentication);
+    let keys = keys.map(RawKeys::open_keys);
     mark(Step::Wrap);
     keys
 }

@@ -3,6 +3,7 @@
 use core::borrow::Borrow;
 
 use endseal_crypto::identity::Identity;
+use endseal_crypto::segment::ChunkKeys;
 
 use crate::blocks::{Blocks, LastBlock};
 use crate::error::OpenError;
@@ -61,7 +62,7 @@ pub struct OpenStream<'p, I> {
     /// Present until all slots were read.
     start: Option<Start<'p, I>>,
     /// Present afterwards.
-    blocks: Option<Blocks<'p>>,
+    blocks: Option<(ChunkKeys, Blocks<'p>)>,
     /// The error of the call that failed, if neither is present.
     error: OpenError,
 }
@@ -88,7 +89,7 @@ impl<'p, I: Borrow<Identity>> OpenStream<'p, I> {
     /// [`OpenError`]. Every later call returns the same error.
     pub fn feed(&mut self, data: &mut &[u8]) -> Result<Option<&[u8]>, OpenError> {
         match self.advance(data) {
-            Ok(is_block) => Ok(self.blocks.as_ref().filter(|_| is_block).map(Blocks::content)),
+            Ok(is_block) => Ok(self.blocks().filter(|_| is_block).map(Blocks::content)),
             Err(error) => {
                 // Plaintext that was not verified is wiped at once.
                 (self.start, self.blocks, self.error) = (None, None, error);
@@ -104,9 +105,15 @@ impl<'p, I: Borrow<Identity>> OpenStream<'p, I> {
             return Ok(false);
         }
         if let Some(start) = self.start.take() {
-            self.blocks = Some(start.into_blocks()?);
+            let (keys, blocks) = start.into_blocks()?;
+            self.blocks = Some((keys.open_keys(), blocks));
         }
-        self.blocks.as_mut().ok_or(self.error)?.feed(data)
+        let (keys, blocks) = self.blocks.as_mut().ok_or(self.error)?;
+        blocks.feed(keys, data)
+    }
+
+    fn blocks(&self) -> Option<&Blocks<'p>> {
+        self.blocks.as_ref().map(|(_, blocks)| blocks)
     }
 
     /// Bytes that complete what is read at present (header, tags, bodies or a chunk of 16,400
@@ -114,14 +121,14 @@ impl<'p, I: Borrow<Identity>> OpenStream<'p, I> {
     #[must_use]
     pub fn needed(&self) -> usize {
         let of_start = self.start.as_ref().map(Start::needed);
-        of_start.or_else(|| self.blocks.as_ref().map(Blocks::needed)).unwrap_or(0)
+        of_start.or_else(|| self.blocks().map(Blocks::needed)).unwrap_or(0)
     }
 
     /// Sender, message id, time and suite. `None` until the first block was verified; in an
     /// envelope with less than 4 MiB of content that is at [`finish`](Self::finish).
     #[must_use]
     pub fn info(&self) -> Option<&MessageInfo> {
-        self.blocks.as_ref().and_then(Blocks::info)
+        self.blocks().and_then(Blocks::info)
     }
 
     /// Ends the envelope: no more bytes come. Returns the rest of the content, with which it is
@@ -135,8 +142,8 @@ impl<'p, I: Borrow<Identity>> OpenStream<'p, I> {
         if let Some(start) = &self.start {
             return Err(start.truncated());
         }
-        let mut blocks = self.blocks.ok_or(self.error)?;
-        blocks.finish()?;
+        let (keys, mut blocks) = self.blocks.ok_or(self.error)?;
+        blocks.finish(&keys)?;
         blocks.into_last().ok_or(OpenError::Authentication)
     }
 }

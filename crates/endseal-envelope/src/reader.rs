@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use std::io::{self, Read};
 
 use endseal_crypto::ed25519;
-use endseal_crypto::segment::{self, SEALED_CHUNK_LEN};
+use endseal_crypto::segment::{self, ChunkKeys, SEALED_CHUNK_LEN};
 
 use crate::blocks::Blocks;
 use crate::error::OpenError;
@@ -42,10 +42,11 @@ impl Opener<'_> {
                 break;
             }
         }
-        let mut blocks = start.into_blocks()?;
-        next_block(&mut blocks, &mut inner, &mut buffer)?;
+        let (keys, mut blocks) = start.into_blocks()?;
+        let keys = keys.open_keys();
+        next_block(&keys, &mut blocks, &mut inner, &mut buffer)?;
         let info = *blocks.info().ok_or(OpenError::Authentication)?;
-        Ok(OpenReader { inner, buffer, blocks, given: 0, failed: None, info })
+        Ok(OpenReader { inner, buffer, keys, blocks, given: 0, failed: None, info })
     }
 }
 
@@ -58,6 +59,7 @@ pub struct OpenReader<'p, R: Read> {
     inner: R,
     /// Sealed bytes on their way from `inner`.
     buffer: Vec<u8>,
+    keys: ChunkKeys,
     blocks: Blocks<'p>,
     /// Bytes of the current block that were read by the caller.
     given: usize,
@@ -102,7 +104,7 @@ impl<R: Read> Read for OpenReader<'_, R> {
         }
         if self.given == self.blocks.content().len() && !self.blocks.is_finished() {
             self.given = 0;
-            let next = next_block(&mut self.blocks, &mut self.inner, &mut self.buffer);
+            let next = next_block(&self.keys, &mut self.blocks, &mut self.inner, &mut self.buffer);
             next.inspect_err(|error| {
                 self.failed = Some(segment::repeat_error::<OpenError>(error));
             })?;
@@ -116,13 +118,18 @@ impl<R: Read> Read for OpenReader<'_, R> {
 }
 
 /// Reads until a block was verified, or the end of the envelope.
-fn next_block(blocks: &mut Blocks<'_>, inner: &mut impl Read, buffer: &mut [u8]) -> io::Result<()> {
+fn next_block(
+    keys: &ChunkKeys,
+    blocks: &mut Blocks<'_>,
+    inner: &mut impl Read,
+    buffer: &mut [u8],
+) -> io::Result<()> {
     loop {
         let mut piece = read_some(inner, buffer, blocks.needed())?;
         if piece.is_empty() {
-            return Ok(blocks.finish()?);
+            return Ok(blocks.finish(keys)?);
         }
-        if blocks.feed(&mut piece)? {
+        if blocks.feed(keys, &mut piece)? {
             return Ok(());
         }
     }

@@ -7,7 +7,7 @@ use core::num::NonZeroUsize;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{KeySource, SealKeys, SliceSealer, chunks_len};
+use endseal_crypto::segment::{KeySource, RawKeys, SliceSealer, chunks_len};
 use endseal_crypto::{hash, hazmat, x25519};
 
 use crate::error::SealError;
@@ -224,7 +224,8 @@ impl<'a> Sealer<'a> {
         let key = secrets.material.content_key(self.suite, &header_digest);
         // Hedged: the salt is derived from the random bytes and the sender's secret.
         let source = KeySource::new(&key);
-        let (chunk_keys, commitment) = hazmat::seal_keys(&source, &secrets.salt, &header_digest);
+        let chunk_keys = hazmat::raw_keys(&source, &secrets.salt, &header_digest);
+        let commitment = *chunk_keys.commitment();
         header.commitment = commitment;
         mark(Step::Keys);
         let (fixed, slots_out) =
@@ -269,7 +270,7 @@ impl<'a> Sealer<'a> {
         let slots_len = self.total_slots() * self.suite.slot_len();
         let (start, chunks) = out.split_at_mut(HEADER_LEN + slots_len);
         let headed = self.begin(secrets, start, mark)?;
-        let mut sealer = SliceSealer::new(headed.keys, chunks);
+        let mut sealer = SliceSealer::new(headed.keys.seal_keys(), chunks);
         sealer.push(&headed.prelude);
         let (full, last) = content.as_chunks::<BLOCK_LEN>();
         let blocks = full.iter().map(|block| &block[..]).chain([last]);
@@ -310,7 +311,7 @@ pub(crate) fn first_block_digest(content: &[u8]) -> [u8; hash::LEN] {
 
 /// State once header and slots are written.
 pub(crate) struct AfterSlots {
-    pub(crate) keys: SealKeys,
+    pub(crate) keys: RawKeys,
     pub(crate) prelude: [u8; crate::prelude::PRELUDE_LEN],
     pub(crate) transcript: Transcript,
     pub(crate) positions: Vec<u32>,

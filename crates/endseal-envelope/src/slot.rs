@@ -8,7 +8,7 @@ use core::iter;
 use core::num::NonZeroUsize;
 
 use endseal_crypto::secret::{Zeroize, Zeroizing, declassify};
-use endseal_crypto::segment::{ChunkKeys, InputKey};
+use endseal_crypto::segment::{InputKey, KeySource, RawKeys};
 use endseal_crypto::{hash, hazmat, label, mlkem768, x25519};
 
 use crate::error::SealError;
@@ -329,7 +329,7 @@ impl<'a> Unwrapper<'a> {
         &self,
         own: impl Iterator<Item = &'b [u8]>,
         tries: usize,
-    ) -> Option<ChunkKeys> {
+    ) -> Option<RawKeys> {
         const BODY: [u8; Suite::X25519MlKem768.body_len()] = [0; Suite::X25519MlKem768.body_len()];
         let fixed = &BODY[..self.header.suite.body_len()];
         let mut found = None;
@@ -343,7 +343,7 @@ impl<'a> Unwrapper<'a> {
     }
 
     /// The keys, if `body` is the body of this reader's slot.
-    fn try_body(&self, body: &[u8]) -> Option<ChunkKeys> {
+    fn try_body(&self, body: &[u8]) -> Option<RawKeys> {
         let suite = self.header.suite;
         let ciphertext_len = body.len().checked_sub(suite.material_len())?;
         let (ciphertext, wrapped) = body.split_at_checked(ciphertext_len)?;
@@ -378,12 +378,13 @@ impl<'a> Unwrapper<'a> {
         self.work.set(work);
     }
 
-    fn keys(&self, material: &Material) -> Option<ChunkKeys> {
+    fn keys(&self, material: &Material) -> Option<RawKeys> {
         #[cfg(test)]
         self.count(|work| work.commitments += 1);
         let Header { suite, salt, commitment, .. } = self.header;
         let key = material.content_key(*suite, &self.header_digest);
-        ChunkKeys::derive_committed(&key, salt, &self.header_digest, commitment).ok()
+        let source = KeySource::new(&key);
+        hazmat::committed_raw_keys(&source, salt, &self.header_digest, commitment).ok()
     }
 }
 

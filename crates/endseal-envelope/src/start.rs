@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::borrow::Borrow;
 
 use endseal_crypto::identity::Identity;
-use endseal_crypto::segment::ChunkKeys;
+use endseal_crypto::segment::RawKeys;
 use endseal_crypto::x25519;
 
 use crate::blocks::Blocks;
@@ -183,8 +183,8 @@ impl<'p, I: Borrow<Identity>> Start<'p, I> {
         }
     }
 
-    /// Finds the slot of the reader, once all slots were read.
-    pub(crate) fn into_blocks(self) -> Result<Blocks<'p>, OpenError> {
+    /// Finds the slot of the reader, once all slots were read. Returns the keys of the chunks, too.
+    pub(crate) fn into_blocks(self) -> Result<(RawKeys, Blocks<'p>), OpenError> {
         let slots = self.slots.as_ref().ok_or(OpenError::Authentication)?;
         let opener = self.opener();
         let unwrapper = opener.unwrapper(&slots.header, slots.shared());
@@ -192,10 +192,10 @@ impl<'p, I: Borrow<Identity>> Start<'p, I> {
         let keys = keys.ok_or(OpenError::Authentication)?;
         let (header, digest) = (slots.header, *unwrapper.header_digest());
         drop(unwrapper);
-        Ok(Blocks::new(keys, &header, digest, self.policy))
+        Ok((keys, Blocks::new(&header, digest, self.policy)))
     }
 
-    fn find(&self, unwrapper: &Unwrapper<'_>) -> Option<ChunkKeys> {
+    fn find(&self, unwrapper: &Unwrapper<'_>) -> Option<RawKeys> {
         let slots = self.slots.as_ref()?;
         let bodies = self.buffer.chunks_exact(slots.header.suite.body_len());
         unwrapper.find(bodies, slots.runs.tries())

@@ -7,7 +7,7 @@ use endseal_crypto::ed25519::SigningKey;
 use endseal_crypto::random::Random;
 
 use crate::seal::Sealer;
-use crate::seal_stream::SealStream;
+use crate::seal_stream::{SealStream, chunks_here};
 
 impl<'a> Sealer<'a> {
     /// Begins an envelope on `inner`: writes header and slots, then seals all bytes that are
@@ -21,7 +21,7 @@ impl<'a> Sealer<'a> {
         random: &mut impl Random,
     ) -> io::Result<SealWriter<'a, W>> {
         let mut start = Vec::new();
-        let stream = self.stream_signed(self.sender.signing(), random, &mut start)?;
+        let stream = self.stream_signed(self.sender.signing(), chunks_here, random, &mut start)?;
         inner.write_all(&start)?;
         Ok(SealWriter { stream, inner, failed: false })
     }

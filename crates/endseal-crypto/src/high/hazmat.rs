@@ -3,7 +3,10 @@
 
 use alloc::vec::Vec;
 
-use crate::segment::{COMMITMENT_LEN, ChunkKeys, InputKey, KeySource, SALT_LEN, SealKeys};
+use crate::segment::{
+    AuthenticationFailed, COMMITMENT_LEN, ChunkKeys, InputKey, KeySource, RawKeys, SALT_LEN,
+    SealKeys,
+};
 use crate::{key_wrap, mldsa65, mlkem768};
 
 /// ML-KEM.Encaps_internal(ek, m). `m` MUST be 32 random bytes that are used for nothing else.
@@ -75,4 +78,25 @@ pub fn uncommitted_seal_keys(
 #[must_use]
 pub fn uncommitted_keys(source: &KeySource, salt: &[u8; SALT_LEN], context: &[u8]) -> ChunkKeys {
     source.uncommitted_keys(salt, context)
+}
+
+/// The keys and the commitment of [`seal_keys`] as bytes, for an AES-256-GCM that is not of this
+/// library. The duty is that of [`seal_keys`].
+#[must_use]
+pub fn raw_keys(source: &KeySource, salt: &[u8; SALT_LEN], context: &[u8]) -> RawKeys {
+    RawKeys::derive(source, salt, context)
+}
+
+/// The keys of [`KeySource::derive_committed`] as bytes. The caller opens chunks with them, and
+/// MUST NOT seal any.
+///
+/// # Errors
+/// [`AuthenticationFailed`] if the input key, the salt or the context is another one.
+pub fn committed_raw_keys(
+    source: &KeySource,
+    salt: &[u8; SALT_LEN],
+    context: &[u8],
+    commitment: &[u8; COMMITMENT_LEN],
+) -> Result<RawKeys, AuthenticationFailed> {
+    RawKeys::derive(source, salt, context).committed(commitment)
 }

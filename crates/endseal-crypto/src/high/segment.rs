@@ -15,6 +15,7 @@
 //! * random access: [`OpenSeek`] (feature `std`)
 //! * for formats that keep salt and commitment elsewhere: [`SealKeys`], [`ChunkKeys`],
 //!   [`ChunkSealer`], [`SliceSealer`], [`SliceOpener`]
+//! * for programs that have another AES-GCM: [`RawKeys`]
 //!
 //! Limits: 2^38 chunks, 4 PiB.
 
@@ -31,6 +32,7 @@ use crate::random::{Random, RandomError};
 use crate::secret::{Zeroizing, constant_time_eq, declassify};
 
 mod chunk;
+mod raw;
 #[cfg(feature = "std")]
 mod reader;
 #[cfg(feature = "std")]
@@ -43,6 +45,7 @@ mod tests;
 mod writer;
 
 pub use chunk::{ChunkSealer, StreamTooLong};
+pub use raw::RawKeys;
 #[cfg(feature = "std")]
 pub use reader::{OpenReader, repeat_error};
 #[cfg(feature = "std")]
@@ -119,11 +122,7 @@ impl ChunkKeys {
     }
 
     fn nonce(&self, index: u64) -> [u8; 12] {
-        let mut nonce = *self.base_nonce;
-        for (byte, i) in nonce[4..].iter_mut().zip(index.to_be_bytes()) {
-            *byte ^= i;
-        }
-        nonce
+        raw::nonce(&self.base_nonce, index)
     }
 
     /// Seals `plaintext` as chunk `index` into `out`.

@@ -30,6 +30,7 @@ fn every_secret_is_wiped_when_dropped() {
     wiped::<segment::ChunkKeys>();
     wiped::<segment::InputKey>();
     wiped::<segment::KeySource>();
+    wiped::<segment::RawKeys>();
     wiped::<segment::SealKeys>();
     wiped::<sha256::HmacKey>();
     wiped::<sha256::Mac>();

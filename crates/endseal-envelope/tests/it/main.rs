@@ -4,6 +4,7 @@
 
 extern crate alloc;
 
+mod detached;
 mod hostile;
 mod insider;
 mod pieces;

@@ -17,7 +17,7 @@ const BLOCK: usize = 4 << 20;
 const SUITES: [Suite; 3] = [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768];
 
 /// A source that repeats itself, so that two envelopes can be compared.
-struct Repeated;
+pub(crate) struct Repeated;
 
 impl Random for Repeated {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
@@ -26,7 +26,7 @@ impl Random for Repeated {
     }
 }
 
-fn recipients() -> Recipients {
+pub(crate) fn recipients() -> Recipients {
     Recipients::from_identities([identity(2).public(), identity(3).public()]).unwrap()
 }
 
@@ -36,7 +36,7 @@ fn seal(suite: Suite, content: &[u8]) -> Vec<u8> {
 }
 
 /// Seals the pieces as a stream, with the same randomness on each call.
-fn seal_pieces<'a>(suite: Suite, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+pub(crate) fn seal_pieces<'a>(suite: Suite, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let (sender, list) = (identity(1), recipients());
     let sealer = Sealer::new(&sender, &list, CONTEXT).suite(suite).time(9);
     let mut out = b"before".to_vec();
@@ -93,7 +93,7 @@ pub(crate) fn opened<'a>(
 }
 
 /// Cuts `bytes` into pieces of changing lengths, from 1 byte to some hundred thousand.
-fn cut(bytes: &[u8], seed: usize) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn cut(bytes: &[u8], seed: usize) -> impl Iterator<Item = &[u8]> {
     let (mut rest, mut state) = (bytes, seed * 2 + 1);
     core::iter::from_fn(move || {
         state =

@@ -14,7 +14,7 @@ use endseal_envelope::{
 };
 use serde_json::Value;
 
-use crate::{insider, pieces};
+use crate::{detached, insider, pieces};
 
 #[test]
 fn every_vector_through_every_way_to_open() {
@@ -85,6 +85,8 @@ fn run(name: &str, test: &Value) {
         (info.suite, info.sender, info.message_id, info.time, content)
     };
     assert_eq!(pushed.map(facts), expected, "{name}: in pieces");
+    let detached = detached::opened(&identity, &context, envelope.chunks(10_007));
+    assert_eq!(detached.map(facts), expected, "{name}: decrypted by the caller");
 
     if opened.is_ok() {
         let parsed = Envelope::parse(&envelope).unwrap();
