@@ -1,6 +1,8 @@
 // The classes of the native module, made from the functions of the WebAssembly module.
 
 import { call, has, start, utf8Length } from './memory.js';
+import { pause, turn } from './pause.js';
+import { Chunks, ahead, isThere as hasWebCrypto, wipe } from './web-crypto.js';
 
 export { imports } from './memory.js';
 
@@ -128,42 +130,54 @@ class Recipients extends Handle {
 
 /** Longer content is given in pieces, so that memory, which cannot shrink, does not grow with it. */
 const PIECE = 256 * 1024;
-/** Number of pieces after which other tasks of the thread have their turn. */
-const TURN = 4;
+/** Length of a chunk of content, and of a sealed one. */
+const [CHUNK, SEALED] = [16_384, 16_400];
 
-/** Ends when other tasks had their turn. Timers of browsers wait for 4 ms. */
-function pause() {
-  if (globalThis.setImmediate) return new Promise((next) => setImmediate(next));
-  const { port1, port2 } = new MessageChannel();
-  const turn = new Promise((next) => {
-    port1.onmessage = next;
-  });
-  port2.postMessage(undefined);
-  return turn.then(() => port1.close());
+/** True for so few bytes that calls of Web Cryptography cost more than they save. */
+const isShort = (bytes) => bytes.length <= (hasWebCrypto() ? 4 * CHUNK : PIECE);
+
+function* piecesOf(bytes) {
+  for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
 }
 
 /** Results of a call for each piece of bytes, which the caller may change meanwhile. */
 async function inPieces(bytes, work) {
-  if (bytes.length <= PIECE) return work(bytes);
+  if (bytes.length <= PIECE) return [work(bytes)];
   const own = new Uint8Array(bytes);
   const results = [];
   try {
-    for (let at = 0; at < own.length; at += PIECE) {
-      results.push(work(own.subarray(at, at + PIECE)));
-      if ((at / PIECE) % TURN === TURN - 1) await pause();
+    for (const piece of piecesOf(own)) {
+      results.push(work(piece));
+      await turn(results.length);
     }
-    return joined(results);
+    return results;
+  } catch (error) {
+    wipe(results);
+    throw error;
   } finally {
-    for (const it of [own, ...results]) it.fill(0);
+    own.fill(0);
   }
 }
 
+/** Results of calls for each piece of bytes, which the caller may change meanwhile. */
+async function inPiecesAhead(bytes, begin, end) {
+  const own = bytes.length > PIECE ? new Uint8Array(bytes) : bytes;
+  try {
+    return await ahead(piecesOf(own), begin, end);
+  } finally {
+    if (own !== bytes) own.fill(0);
+  }
+}
+
+/** Joins pieces, which it wipes. */
 function joined(pieces) {
+  if (pieces.length === 1) return pieces[0];
   const all = new Uint8Array(pieces.reduce((sum, it) => sum + it.length, 0));
   let at = 0;
   for (const piece of pieces) {
     all.set(piece, at);
     at += piece.length;
+    piece.fill(0);
   }
   return all;
 }
@@ -178,17 +192,21 @@ class Sealing {
   }
 
   async seal(content) {
-    if (content.length <= PIECE) return call('seal', this.#args, this.#context, content).output;
+    if (isShort(content)) return call('seal', this.#args, this.#context, content).output;
     const stream = this.stream();
     try {
-      return joined([await stream.push(content), stream.finish()]);
+      return joined([...(await stream.pushed(content)), ...(await stream.finished())]);
     } finally {
       stream.free();
     }
   }
 
   stream() {
-    return new SealStream(call('seal_stream', this.#args, this.#context).number);
+    if (!hasWebCrypto()) {
+      return new SealStream(call('seal_stream', this.#args, this.#context).number);
+    }
+    const { number, output } = call('seal_detached', this.#args, this.#context);
+    return new DetachedSealStream(number, output);
   }
 }
 
@@ -197,14 +215,51 @@ class SealStream extends Handle {
     super('seal', number);
   }
 
-  push(content) {
+  async push(content) {
+    return joined(await this.pushed(content));
+  }
+
+  async finish() {
+    return joined(await this.finished());
+  }
+
+  /** Pieces of the envelope that this content completes. */
+  pushed(content) {
     return inPieces(content, (piece) => call('seal_push', [this.number], piece).output);
   }
 
-  finish() {
+  /** The last pieces of the envelope. */
+  async finished() {
     const { output } = call('seal_finish', [this.number]);
     this.free();
-    return output;
+    return [output];
+  }
+}
+
+/** Web Cryptography encrypts the chunks; everything else is done here. */
+class DetachedSealStream extends SealStream {
+  #chunks;
+  /** Header and slots, until the first call takes them. */
+  #begin;
+
+  constructor(number, begin) {
+    super(number);
+    this.#begin = [begin.slice(32)];
+    this.#chunks = new Chunks(begin.subarray(0, 32), 'encrypt', CHUNK);
+  }
+
+  async pushed(content) {
+    const sealed = await inPiecesAhead(
+      content,
+      (piece) => this.#chunks.all(call('seal_push', [this.number], piece).output),
+      (chunks) => chunks,
+    );
+    return [...this.#begin.splice(0), ...sealed];
+  }
+
+  async finished() {
+    const [records] = await super.finished();
+    return [...this.#begin.splice(0), ...(await this.#chunks.all(records))];
   }
 }
 
@@ -244,7 +299,7 @@ class Opening {
   }
 
   async #open(identity, envelope) {
-    if (envelope.length <= PIECE) {
+    if (isShort(envelope)) {
       const { output } = this.#call(identity, 'open', [], envelope);
       const found = opened(output);
       output.fill(0);
@@ -253,11 +308,13 @@ class Opening {
     const stream = this.stream(identity);
     const parts = [];
     try {
-      parts.push(await stream.content(envelope));
-      parts.push(stream.end());
+      parts.push(...(await stream.pieces(envelope)));
+      parts.push(await stream.end());
       return { ...stream.facts(), content: joined(parts) };
+    } catch (error) {
+      wipe(parts);
+      throw error;
     } finally {
-      for (const it of parts) it.fill(0);
       stream.free();
     }
   }
@@ -273,7 +330,10 @@ class Opening {
         do {
           length += own[end].length;
           end += 1;
-        } while (end < own.length && end - at < BATCH && length + own[end].length <= PIECE);
+        } while (
+          isShort(own[end - 1]) && end < own.length && isShort(own[end])
+          && end - at < BATCH && length + own[end].length <= PIECE
+        );
         results.push(...(await this.#batch(identity, own.slice(at, end))));
         at = end;
         if (at < own.length) await pause();
@@ -286,7 +346,7 @@ class Opening {
 
   /** The results, which are texts for errors. */
   async #batch(identity, envelopes) {
-    if (envelopes[0].length > PIECE) {
+    if (!isShort(envelopes[0])) {
       return [await this.#open(identity, envelopes[0]).catch((error) => error.message)];
     }
     const lengths = new DataView(new ArrayBuffer(4 * envelopes.length));
@@ -305,7 +365,8 @@ class Opening {
   }
 
   stream(identity = this.#identity) {
-    return new OpenStream(this.#call(identity, 'open_stream', []).number);
+    if (!hasWebCrypto()) return new OpenStream(this.#call(identity, 'open_stream', []).number);
+    return new DetachedOpenStream(this.#call(identity, 'detached_open', []).number);
   }
 
   #call(identity, name, args, ...input) {
@@ -314,12 +375,15 @@ class Opening {
 }
 
 class OpenStream extends Handle {
-  constructor(number) {
-    super('open', number);
+  #kind;
+
+  constructor(number, kind = 'open') {
+    super(kind, number);
+    this.#kind = kind;
   }
 
-  /** Content of the blocks that these bytes complete. */
-  content(envelope) {
+  /** Content of the blocks that these bytes complete, in pieces. */
+  pieces(envelope) {
     return inPieces(envelope, (piece) => call('open_feed', [this.number], piece).output);
   }
 
@@ -330,21 +394,72 @@ class OpenStream extends Handle {
 
   /** Facts, once they are known. */
   facts() {
-    const { number, output } = call('open_facts', [this.number]);
+    const { number, output } = call(`${this.#kind}_facts`, [this.number]);
     return number === 1 ? opened(output) : undefined;
   }
 
   async feed(envelope) {
-    const content = await this.content(envelope);
+    const content = joined(await this.pieces(envelope));
     const facts = this.facts();
     return facts ? { ...facts, content } : content;
   }
 
-  finish() {
-    const content = this.end();
+  async finish() {
+    const content = await this.end();
     const all = { ...this.facts(), content };
     this.free();
     return all;
+  }
+}
+
+/** Web Cryptography decrypts the chunks. What it gives is content when its block was verified. */
+class DetachedOpenStream extends OpenStream {
+  #chunks;
+
+  constructor(number) {
+    super(number, 'detached');
+  }
+
+  pieces(envelope) {
+    return inPiecesAhead(
+      envelope,
+      (piece) => this.#decrypted(this.#records(piece)),
+      (chunks) => [this.#taken('detached_take', chunks)],
+    );
+  }
+
+  async end() {
+    const { output } = call('detached_end', [this.number]);
+    return this.#taken('detached_finish', await this.#decrypted(output));
+  }
+
+  #records(envelope) {
+    const { number, output } = call('detached_feed', [this.number], envelope);
+    if (number === 0) return output;
+    this.#chunks = new Chunks(output.slice(0, 32), 'decrypt', SEALED);
+    output.fill(0, 0, 32);
+    return output.subarray(32);
+  }
+
+  /** Plaintexts of records, or none if a chunk is not authentic. */
+  async #decrypted(records) {
+    if (records.length === 0) return [];
+    try {
+      return await this.#chunks.all(records);
+    } catch (error) {
+      if (error?.name !== 'OperationError') throw error;
+      return undefined;
+    }
+  }
+
+  #taken(name, chunks) {
+    // No chunk is as long as the last one must not be: the module ends the stream in its own error.
+    if (!chunks) return call('detached_finish', [this.number], new Uint8Array(CHUNK)).output;
+    try {
+      return call(name, [this.number], ...chunks).output;
+    } finally {
+      wipe(chunks);
+    }
   }
 }
 

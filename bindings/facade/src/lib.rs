@@ -1,6 +1,7 @@
 //! Owned types of endseal, from which libraries of other languages are made: no lifetimes and no
 //! generics, all of them `Send` and `Sync`. Secrets stay behind [`Identity`], which has no getter.
 
+mod detached_open_stream;
 mod error;
 mod identity;
 mod inspect;
@@ -11,6 +12,7 @@ mod recipients;
 mod seal;
 mod seal_stream;
 
+pub use detached_open_stream::DetachedOpenStream;
 #[cfg(feature = "aws-lc")]
 pub use endseal_crypto::random::OsRandom;
 pub use endseal_crypto::random::{Random, RandomError};

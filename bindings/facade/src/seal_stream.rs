@@ -5,6 +5,9 @@ use endseal_crypto::random::Random;
 use crate::error::Error;
 use crate::seal::SealOptions;
 
+/// Room for what is sealed beside the content: a chunk that was kept back, tags and signatures.
+const SLACK: usize = 20_000;
+
 /// An envelope that is being sealed. It is whole after [`finish`](Self::finish).
 #[allow(missing_debug_implementations, reason = "has secrets")]
 pub struct SealStream {
@@ -25,12 +28,31 @@ impl SealStream {
         Ok(Self { stream: Some(stream), begin })
     }
 
+    /// Begins an envelope whose chunks the caller encrypts, as
+    /// [`Sealer::stream_detached`](endseal_envelope::Sealer::stream_detached) describes. Returns
+    /// the key of the records, which the caller wipes, with header and slots behind it; the other
+    /// calls return records.
+    ///
+    /// # Errors
+    /// Those of [`seal`](crate::seal).
+    pub fn new_detached(
+        options: &SealOptions,
+        random: &mut impl Random,
+    ) -> Result<(Self, Vec<u8>), Error> {
+        let mut begin = vec![0; 32];
+        let stream = options.sealer().stream_detached(random, &mut begin)?;
+        // The prelude does not complete a chunk: there is no record yet.
+        begin[..32].copy_from_slice(stream.detached_key().unwrap_or(&[0; 32]));
+        Ok((Self { stream: Some(stream), begin: Vec::new() }, begin))
+    }
+
     /// Seals the next bytes of the content. Returns the next bytes of the envelope.
     ///
     /// # Errors
     /// `argument` beyond the limit of the format, and for every call after that or the end.
     pub fn push(&mut self, content: &[u8]) -> Result<Vec<u8>, Error> {
         let mut out = std::mem::take(&mut self.begin);
+        out.reserve(content.len() + content.len() / 512 + SLACK);
         let stream = self.stream.as_mut().ok_or_else(ended)?;
         match stream.push(content, &mut out) {
             Ok(()) => Ok(out),

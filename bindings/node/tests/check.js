@@ -45,3 +45,15 @@ export async function allOf(readable) {
   }
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
+
+/** Runs work as in a page without a secure context, which has no `crypto.subtle`. */
+export async function withoutWebCrypto(work) {
+  Object.defineProperty(crypto, 'subtle', { value: undefined, configurable: true });
+  try {
+    ok(crypto.subtle === undefined);
+    return await work();
+  } finally {
+    delete crypto.subtle;
+    ok(crypto.subtle.encrypt);
+  }
+}

@@ -1,4 +1,5 @@
 // Runs tests in Chromium: `node chromium.js FOLDER NAME…`. The folder has main.js and node_modules.
+// `--insecure` before the names makes it a page without a secure context.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -14,7 +15,10 @@ const PAGE = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,
 <script type="importmap" nonce="map">{ "imports": { "endseal": "./node_modules/endseal/web.js" } }</script>
 <script type="module" src="./page.js"></script>`;
 
-const [folder, ...names] = process.argv.slice(2);
+const [folder, ...words] = process.argv.slice(2);
+const names = words.filter((it) => it !== '--insecure');
+// Names that are not localhost need HTTPS.
+const host = words.includes('--insecure') ? 'insecure.test' : '127.0.0.1';
 let reported;
 const report = new Promise((resolve, reject) => {
   reported = resolve;
@@ -44,9 +48,12 @@ const server = createServer(async (request, response) => {
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 
 const profile = await mkdtemp(join(tmpdir(), 'endseal-chromium-'));
-const words = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`];
-const address = `http://127.0.0.1:${server.address().port}/?${names.join('&')}`;
-const browser = spawn('chromium', [...words, address], { stdio: 'ignore' });
+const options = [
+  '--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`,
+  '--host-resolver-rules=MAP insecure.test 127.0.0.1',
+];
+const address = `http://${host}:${server.address().port}/?${names.join('&')}`;
+const browser = spawn('chromium', [...options, address], { stdio: 'ignore' });
 browser.on('error', (error) => reported(`not ok: ${error.message}`));
 try {
   const text = await report;

@@ -4,7 +4,7 @@ import {
   EndsealError, Identity, PublicIdentity, Recipients, backend, inspect, open, openMany, openStream, seal, sealStream,
 } from 'endseal';
 
-import { allOf, equal, failure, ok, sameBytes, test } from './check.js';
+import { allOf, equal, failure, ok, sameBytes, test, withoutWebCrypto } from './check.js';
 
 const context = 'example.org/test';
 const [alice, bob] = [Identity.generate(), Identity.generate()];
@@ -26,7 +26,7 @@ async function fails(work, code) {
 }
 
 test('memory and streams agree', async () => {
-  for (const length of [0, 1, 16_384, 256 * 1024, 256 * 1024 + 1, 4 << 20, (4 << 20) + 1, 9 << 20]) {
+  for (const length of [0, 1, 16_384, 65_536, 65_537, 256 * 1024, 256 * 1024 + 1, 4 << 20, (4 << 20) + 1, 9 << 20]) {
     const content = filled(length);
     const whole = await seal(content, { from: alice, to, context });
     const streamed = await allOf(stream(content).pipeThrough(sealStream({ from: alice, to, context })));
@@ -43,6 +43,58 @@ test('memory and streams agree', async () => {
       }
     }
     sameBytes(content, filled(length), 'the content was changed');
+  }
+});
+
+test('Web Cryptography makes the same bytes as WebAssembly', async () => {
+  if (backend.kind === 'native') return;
+  const { getRandomValues } = crypto;
+  const repeated = async (work) => {
+    crypto.getRandomValues = (bytes) => bytes.fill(7);
+    try {
+      return await work();
+    } finally {
+      crypto.getRandomValues = getRandomValues;
+    }
+  };
+  for (const length of [65_537, 81_864, 4 << 20, (9 << 20) + 7]) {
+    const content = filled(length);
+    const options = { from: alice, to, context };
+    const streams = () => allOf(stream(content, 70_001).pipeThrough(sealStream(options)));
+    const whole = () => seal(content, options);
+    // The content is not part of the choice of the keys of a stream, and long content is one.
+    const made = await repeated(streams);
+    sameBytes(await withoutWebCrypto(() => repeated(streams)), made, `${length}`);
+    sameBytes(await repeated(whole), made, `${length} in memory`);
+    for (const as of [alice, bob]) {
+      const opened = await withoutWebCrypto(() => open(made, { as, context }));
+      sameBytes(opened.content, content);
+    }
+  }
+});
+
+test('a damaged chunk is an error, and what was before it is authentic', async () => {
+  const content = filled(9 << 20);
+  const envelope = await seal(content, { from: alice, to, context });
+  const run = async (at) => {
+    const damaged = envelope.slice();
+    damaged[at] ^= 1;
+    let length = 0;
+    const error = await failure(async () => {
+      const reader = (await openStream(stream(damaged), { as: bob, context })).content.getReader();
+      for (let next = await reader.read(); !next.done; next = await reader.read()) {
+        sameBytes(next.value, content.subarray(length, length + next.value.length));
+        length += next.value.length;
+      }
+    });
+    const whole = await failure(() => open(damaged, { as: bob, context }));
+    equal([error.code, error.message], [whole.code, whole.message]);
+    return [error.code, error.message, length];
+  };
+  for (const [at, length] of [[5_000, 0], [1 << 20, 0], [5 << 20, 4 << 20], [envelope.length - 1, 8 << 20]]) {
+    const found = await run(at);
+    equal([found[0], found[2]], ['authentication', length], `${at}`);
+    if (backend.kind === 'wasm') equal(await withoutWebCrypto(() => run(at)), found);
   }
 });
 

@@ -31,6 +31,24 @@ crypto.getRandomValues = (array) => {
   return array;
 };
 
+/** Keys that Web Cryptography has, and bytes that went to it or came from it. */
+const [contentKeys, given] = [[], []];
+const { subtle } = crypto;
+for (const name of ['importKey', 'encrypt', 'decrypt']) {
+  const call = subtle[name];
+  subtle[name] = async (...args) => {
+    const bytes = name === 'importKey' ? args[1] : args[2];
+    given.push(bytes);
+    if (name === 'importKey') {
+      contentKeys.push(bytes.slice());
+      equal(args[3], false, 'the key can be exported');
+    }
+    const result = await call.apply(subtle, args);
+    if (name === 'decrypt') given.push(new Uint8Array(result));
+    return result;
+  };
+}
+
 const { Identity, PublicIdentity, Recipients, open, openMany, openStream, seal, sealStream } = await import('endseal');
 
 const LENGTH = 8;
@@ -145,7 +163,13 @@ test('secrets are gone when the identity was disposed of', async () => {
   identity.dispose();
   watched = false;
   for (const bytes of drawn) add('drawn', bytes);
+  ok(contentKeys.length >= 7, `${contentKeys.length} streams`);
+  for (const bytes of contentKeys) add('a key of chunks', bytes);
   equal(left(), {}, 'after dispose');
+  // Chunks that were ahead of one that is not authentic are wiped when they have been decrypted.
+  await new Promise((next) => setTimeout(next, 100));
+  const isWiped = (bytes) => bytes.every((byte) => byte === 0);
+  equal(given.filter((bytes) => !isWiped(bytes)).length, 0, 'given to Web Cryptography');
   ok(secrets.size > 100_000, `${secrets.size}`);
 });
 

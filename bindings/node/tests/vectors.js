@@ -1,14 +1,14 @@
 // The vectors of docs/spec/envelope.md, in memory and as streams, by a build that makes identities from seeds.
 
-import { Identity, open, openMany, openStream } from 'endseal';
+import { Identity, backend, open, openMany, openStream } from 'endseal';
 
-import { allOf, equal, ok, sameBytes, test } from './check.js';
+import { allOf, equal, ok, sameBytes, test, withoutWebCrypto } from './check.js';
 import { read } from './files.js';
 
 const hex = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (it) => Number.parseInt(it, 16));
 const json = async (name) => JSON.parse(new TextDecoder().decode(await read(name)));
 
-test('every vector', async () => {
+async function everyVector() {
   let [opened, refused] = [0, 0];
   for (const name of await json('vectors.json')) {
     const vector = await json(`vectors/${name}.json`);
@@ -47,4 +47,10 @@ test('every vector', async () => {
   }
   console.log(`${opened + refused} vectors: ${opened} opened, ${refused} refused`);
   equal([opened, refused], [28, 69]);
+}
+
+test('every vector', everyVector);
+
+test('every vector without Web Cryptography', async () => {
+  if (backend.kind === 'wasm') await withoutWebCrypto(everyVector);
 });

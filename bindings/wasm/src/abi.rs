@@ -66,6 +66,9 @@ export! {
     seal_stream(
         sender: u32, recipients: u32, context_len: usize, time: f64, hybrid: u32, hides_count: u32,
     ) => |it| it.seal_stream(sealing(sender, recipients, context_len, time, hybrid, hides_count));
+    seal_detached(
+        sender: u32, recipients: u32, context_len: usize, time: f64, hybrid: u32, hides_count: u32,
+    ) => |it| it.seal_detached(sealing(sender, recipients, context_len, time, hybrid, hides_count));
     seal_push(stream: u32) => |it| it.push(stream);
     seal_finish(stream: u32) => |it| it.finish_sealing(stream);
     seal_free(stream: u32) => |it| it.seal_streams.remove(stream);
@@ -86,6 +89,16 @@ export! {
     open_finish(stream: u32) => |it| it.finish_opening(stream);
     open_facts(stream: u32) => |it| it.facts(stream);
     open_free(stream: u32) => |it| it.open_streams.remove(stream);
+
+    detached_open(
+        identity: u32, context_len: usize, senders_len: i32, max_age: f64, now: f64, hybrid: u32,
+    ) => |it| it.open_detached(opening(identity, context_len, senders_len, max_age, now, hybrid));
+    detached_feed(stream: u32) => |it| it.feed_detached(stream);
+    detached_end(stream: u32) => |it| it.end_detached(stream);
+    detached_take(stream: u32) => |it| it.take_detached(stream);
+    detached_finish(stream: u32) => |it| it.finish_detached(stream);
+    detached_facts(stream: u32) => |it| it.detached_facts(stream);
+    detached_free(stream: u32) => |it| it.detached_streams.remove(stream);
 }
 
 #[cfg(feature = "test-vectors")]

@@ -1,7 +1,8 @@
 //! State of the module: the buffers through which bytes go, and the objects.
 
 use endseal_facade::{
-    Error, Identity, OpenStream, Passphrase, PublicIdentity, Recipients, SealStream,
+    DetachedOpenStream, Error, Identity, OpenStream, Passphrase, PublicIdentity, Recipients,
+    SealStream,
 };
 
 use crate::entropy::WebRandom;
@@ -22,6 +23,7 @@ pub(crate) struct Module {
     pub(crate) recipients: Table<Recipients>,
     pub(crate) seal_streams: Table<SealStream>,
     pub(crate) open_streams: Table<OpenStream>,
+    pub(crate) detached_streams: Table<DetachedOpenStream>,
 }
 
 impl Module {
@@ -34,6 +36,7 @@ impl Module {
             recipients: Table::new(),
             seal_streams: Table::new(),
             open_streams: Table::new(),
+            detached_streams: Table::new(),
         }
     }
 
@@ -43,7 +46,11 @@ impl Module {
         if self.input.try_reserve_exact(len).is_err() {
             return 0;
         }
-        self.input.resize(len, 0);
+        // Optimised for size, `resize` writes byte by byte.
+        while self.input.len() < len {
+            let zeros = &[0; 4_096][..(len - self.input.len()).min(4_096)];
+            self.input.extend_from_slice(zeros);
+        }
         self.input.as_ptr() as usize
     }
 

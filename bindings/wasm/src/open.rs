@@ -1,7 +1,7 @@
 //! Opening.
 
 use endseal_facade as facade;
-use endseal_facade::{AgeLimit, Error, OpenOptions, OpenStream};
+use endseal_facade::{AgeLimit, DetachedOpenStream, Error, OpenOptions, OpenStream};
 
 use crate::module::{Answer, Module, publics, words};
 use crate::record;
@@ -111,6 +111,45 @@ impl Module {
     /// Returns 1 if the facts are known, which are then the output.
     pub(crate) fn facts(&mut self, stream: u32) -> Answer {
         let Some(info) = self.open_streams.get(stream)?.info() else { return Ok(0) };
+        record::append(info, &mut self.output);
+        Ok(1)
+    }
+
+    /// The input is context and senders. JavaScript decrypts the chunks.
+    pub(crate) fn open_detached(&mut self, opening: Opening) -> Answer {
+        let options = opening.options(self)?;
+        self.detached_streams.insert(DetachedOpenStream::new(&options)?)
+    }
+
+    /// The input is bytes of the envelope, the output records. Returns 1 if the key of the records
+    /// is before them.
+    pub(crate) fn feed_detached(&mut self, stream: u32) -> Answer {
+        let (records, has_key) = self.detached_streams.get(stream)?.feed(&self.input)?;
+        self.output = records;
+        Ok(i32::from(has_key))
+    }
+
+    /// The output is the last record.
+    pub(crate) fn end_detached(&mut self, stream: u32) -> Answer {
+        self.output = self.detached_streams.get(stream)?.end()?;
+        Ok(0)
+    }
+
+    /// The input is plaintexts of chunks, the output content.
+    pub(crate) fn take_detached(&mut self, stream: u32) -> Answer {
+        self.output = self.detached_streams.get(stream)?.take(&self.input)?;
+        Ok(0)
+    }
+
+    /// The input is the plaintext of the last chunk, the output the rest of the content.
+    pub(crate) fn finish_detached(&mut self, stream: u32) -> Answer {
+        self.output = self.detached_streams.get(stream)?.finish(&self.input)?;
+        Ok(0)
+    }
+
+    /// Returns 1 if the facts are known, which are then the output.
+    pub(crate) fn detached_facts(&mut self, stream: u32) -> Answer {
+        let Some(info) = self.detached_streams.get(stream)?.info() else { return Ok(0) };
         record::append(info, &mut self.output);
         Ok(1)
     }

@@ -47,6 +47,15 @@ impl Module {
         self.seal_streams.insert(SealStream::new(&options, &mut WebRandom)?)
     }
 
+    /// The input is the context; the output is the key of the records (32 bytes), header and slots.
+    /// The outputs of the stream are then records, which JavaScript encrypts.
+    pub(crate) fn seal_detached(&mut self, sealing: Sealing) -> Answer {
+        let options = sealing.options(self)?;
+        let (stream, begin) = SealStream::new_detached(&options, &mut WebRandom)?;
+        self.output = begin;
+        self.seal_streams.insert(stream)
+    }
+
     /// The input is content, the output bytes of the envelope.
     pub(crate) fn push(&mut self, stream: u32) -> Answer {
         self.output = self.seal_streams.get(stream)?.push(&self.input)?;
