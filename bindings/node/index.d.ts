@@ -42,7 +42,7 @@ export class Identity implements Disposable {
   private constructor();
   static generate(): Identity;
   /** Opens the content of an identity file, which takes 64 MiB and about 0.2 s, in WebAssembly half a
-   * second on the thread of the caller. Without a passphrase for files that were made without one. */
+   * second in a worker. Without a passphrase for files that were made without one. */
   static unlock(file: Uint8Array | string, passphrase?: string): Promise<Identity>;
   /** Returns an identity file. Write it where only its owner reads, over no other one. */
   lock(passphrase: string): Promise<string>;

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
 
 import { use } from './module.js';
 import { imports, moduleOf } from './wasm.js';
@@ -27,7 +28,17 @@ function load() {
 /** The module of WebAssembly. It is made at once, so that `require` works, too. */
 function fallBack() {
   const bytes = readFileSync(new URL('./endseal.wasm', import.meta.url));
-  return moduleOf(new WebAssembly.Instance(new WebAssembly.Module(bytes), imports));
+  const wasm = new WebAssembly.Module(bytes);
+  return moduleOf({ instance: new WebAssembly.Instance(wasm, imports), module: wasm }, worker);
+}
+
+function worker() {
+  const started = new Worker(new URL('./worker-node.js', import.meta.url));
+  const answer = new Promise((resolve, reject) => {
+    for (const failure of ['error', 'messageerror', 'exit']) started.once(failure, reject);
+    started.once('message', resolve);
+  });
+  return { answer, post: (message) => started.postMessage(message), close: () => started.terminate() };
 }
 
 const native = load();

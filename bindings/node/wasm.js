@@ -1,6 +1,7 @@
 // The classes of the native module, made from the functions of the WebAssembly module.
 
-import { call, has, start, utf8Length } from './memory.js';
+import { lockInWorker, unlockInWorker } from './argon2id.js';
+import { call, has, start } from './memory.js';
 import { pause, turn } from './pause.js';
 import { Chunks, ahead, isThere as hasWebCrypto, wipe } from './web-crypto.js';
 
@@ -52,15 +53,15 @@ class Identity extends Handle {
     return new Identity(call('identity_generate', []).number);
   }
 
-  static unlock(file, passphrase) {
-    const lengths = [file.length, utf8Length(passphrase)];
-    const texts = [passphrase, passphrase.normalize('NFKC')];
-    return new Identity(call('identity_unlock', lengths, file, ...texts).number);
+  static async unlock(file, passphrase) {
+    // Files without a passphrase are cheap to open.
+    const start = passphrase === '' ? undefined : startWorker;
+    return new Identity(await unlockInWorker(start, file, passphrase));
   }
 
-  lock(passphrase) {
-    const args = [this.number, utf8Length(passphrase)];
-    return textOf(call('identity_lock', args, passphrase, passphrase.normalize('NFKC')).output);
+  async lock(passphrase) {
+    const start = passphrase === '' ? undefined : startWorker;
+    return textOf(await lockInWorker(start, this.number, passphrase));
   }
 
   get public() {
@@ -470,9 +471,19 @@ function inspect(envelope) {
   return { suite: textOf(output.subarray(8)), slots: number, contentLength };
 }
 
-/** Returns what the native module has, from an instance. */
-export function moduleOf(instance) {
+/** Starts a worker of this runtime; undefined where there are none. */
+let startWorker;
+
+/**
+ * Returns what the native module has, from an instance. `worker` makes a worker of the runtime,
+ * which gets the compiled module.
+ */
+export function moduleOf({ instance, module }, worker) {
   start(instance);
+  startWorker = worker && (() => {
+    const { post, ...rest } = worker();
+    return { ...rest, post: (message) => post({ ...message, module }) };
+  });
   const all = { Identity, PublicIdentity, Recipients, Sealing, Opening, inspect };
   if (!has('identity_from_seeds')) return all;
   const identityFromSeeds = (...seeds) => new Identity(call('identity_from_seeds', [], ...seeds).number);

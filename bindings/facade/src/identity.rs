@@ -50,9 +50,31 @@ impl Identity {
     /// # Errors
     /// `argument` for [`Passphrase::NONE`], `random` if the source of randomness fails.
     pub fn lock(&self, passphrase: &Passphrase, random: &mut impl Random) -> Result<String, Error> {
+        self.lock_with(passphrase, KdfParams::RECOMMENDED, random)
+    }
+
+    /// [`lock`](Self::lock) at the least cost of Argon2id, about a twentieth: for a random
+    /// passphrase that cannot be guessed, under which an identity goes to another thread.
+    ///
+    /// # Errors
+    /// Those of [`lock`](Self::lock).
+    pub fn lock_cheaply(
+        &self,
+        passphrase: &Passphrase,
+        random: &mut impl Random,
+    ) -> Result<String, Error> {
+        self.lock_with(passphrase, KdfParams::MINIMUM, random)
+    }
+
+    fn lock_with(
+        &self,
+        passphrase: &Passphrase,
+        params: KdfParams,
+        random: &mut impl Random,
+    ) -> Result<String, Error> {
         let none = || Error::argument("a passphrase is needed");
         let passphrase = passphrase.0.as_ref().ok_or_else(none)?;
-        let file = IdentityFile::seal(&self.0, passphrase, KdfParams::RECOMMENDED, random);
+        let file = IdentityFile::seal(&self.0, passphrase, params, random);
         let file = file.map_err(|error| Error::new("random", error))?;
         Ok(String::from_utf8_lossy(file.as_bytes()).into_owned())
     }

@@ -1,5 +1,5 @@
 // Runs tests in Chromium: `node chromium.js FOLDER NAME…`. The folder has main.js and node_modules.
-// `--insecure` before the names makes it a page without a secure context.
+// `--insecure` makes it a page without a secure context, which may not start workers.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -26,7 +26,7 @@ const report = new Promise((resolve, reject) => {
 });
 
 const server = createServer(async (request, response) => {
-  response.setHeader('content-security-policy', POLICY);
+  response.setHeader('content-security-policy', host === 'insecure.test' ? `${POLICY}; worker-src 'none'` : POLICY);
   const { pathname } = new URL(request.url, 'http://localhost');
   if (request.method === 'POST') {
     let text = '';

@@ -1,8 +1,9 @@
-// A page without a secure context, which has no `crypto.subtle`: WebAssembly encrypts.
+// A page without a secure context, which has no `crypto.subtle`, and with a policy that forbids workers:
+// WebAssembly does all of the work, on the thread of the page.
 
 import { Identity, open, openStream, seal, sealStream } from 'endseal';
 
-import { allOf, equal, ok, sameBytes, test } from './check.js';
+import { allOf, equal, failure, ok, sameBytes, test } from './check.js';
 
 test('a page without Web Cryptography seals and opens', async () => {
   ok(!isSecureContext && crypto.subtle === undefined);
@@ -18,4 +19,17 @@ test('a page without Web Cryptography seals and opens', async () => {
     const { content: readable } = await openStream(new Blob([envelope]).stream(), { as: bob, context });
     sameBytes(await allOf(readable), content);
   }
+});
+
+test('a page that may not start workers locks and unlocks', async () => {
+  const started = await failure(() => new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('./node_modules/endseal/worker.js', import.meta.url), { type: 'module' });
+    worker.onerror = reject;
+    setTimeout(resolve, 2_000);
+  }));
+  ok(started.message !== 'it did not fail', 'a worker was started');
+  const identity = Identity.generate();
+  const file = await identity.lock('a passphrase');
+  ok((await Identity.unlock(file, 'a passphrase')).public.equals(identity.public));
+  equal((await failure(() => Identity.unlock(file, 'another one'))).code, 'passphrase');
 });

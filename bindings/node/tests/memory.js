@@ -14,7 +14,7 @@ function noted(instance) {
 const { Instance, instantiate } = WebAssembly;
 WebAssembly.instantiate = async (...given) => {
   const result = await instantiate(...given);
-  noted(result.instance);
+  noted(result.instance ?? result);
   return result;
 };
 WebAssembly.Instance = class extends Instance {
@@ -49,6 +49,7 @@ for (const name of ['importKey', 'encrypt', 'decrypt']) {
   };
 }
 
+const { work } = await import('./node_modules/endseal/argon2id.js');
 const { Identity, PublicIdentity, Recipients, open, openMany, openStream, seal, sealStream } = await import('endseal');
 
 const LENGTH = 8;
@@ -131,6 +132,15 @@ test('secrets are gone when the identity was disposed of', async () => {
   snapshot();
   ok(left()['drawn for a key'] > 0, 'the test finds no key that is there');
   ok(left()['a snapshot'] > 100, 'the test finds nothing of what is there');
+  // What a worker does, in this memory.
+  const once = utf8.encode('ABCDEFGHIJKLMNOPabcdefghijklmnop');
+  const parts = { passphrase, normalised: passphrase };
+  const inner = work({ ...parts, file: utf8.encode(file), once: once.slice(), isLock: false });
+  const outer = work({ ...parts, file: inner.file.slice(), once: once.slice(), isLock: true });
+  const again = await Identity.unlock(outer.file, passphrase);
+  ok(again.public.equals(identity.public));
+  again.dispose();
+  add('the passphrase of one time', once);
   const [from, as] = [identity, identity];
   const envelopes = [];
   for (const content of [short, long]) {

@@ -41,7 +41,8 @@ export! {
     identity_generate() => Module::generate;
     identity_unlock(file_len: usize, passphrase_len: usize) =>
         |it| it.unlock(file_len, passphrase_len);
-    identity_lock(identity: u32, passphrase_len: usize) => |it| it.lock(identity, passphrase_len);
+    identity_lock(identity: u32, passphrase_len: usize, is_cheap: u32) =>
+        |it| it.lock(identity, passphrase_len, is_cheap != 0);
     identity_public(identity: u32) => |it| it.public(identity);
     identity_share(identity: u32) => |it| it.share(identity);
     identity_free(identity: u32) => |it| it.identities.remove(identity);

@@ -83,10 +83,16 @@ impl Module {
         self.identities.insert(identity)
     }
 
-    /// The input is the passphrase and its form NFKC, the output the file.
-    pub(crate) fn lock(&mut self, identity: u32, passphrase_len: usize) -> Answer {
+    /// The input is the passphrase and its form NFKC, the output the file. It is cheap to open for
+    /// a passphrase that cannot be guessed.
+    pub(crate) fn lock(&mut self, identity: u32, passphrase_len: usize, is_cheap: bool) -> Answer {
         let passphrase = passphrase(&self.input, passphrase_len)?;
-        let file = self.identities.get(identity)?.lock(&passphrase, &mut WebRandom)?;
+        let identity = self.identities.get(identity)?;
+        let file = if is_cheap {
+            identity.lock_cheaply(&passphrase, &mut WebRandom)?
+        } else {
+            identity.lock(&passphrase, &mut WebRandom)?
+        };
         self.output = file.into_bytes();
         Ok(0)
     }
