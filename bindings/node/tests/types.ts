@@ -15,6 +15,7 @@ import {
   seal,
   sealStream,
 } from 'endseal';
+import { init } from 'endseal/init';
 
 export async function uses(file: ReadableStream<Uint8Array>): Promise<Code | undefined> {
   using alice: Identity = Identity.generate();
@@ -34,6 +35,7 @@ export async function uses(file: ReadableStream<Uint8Array>): Promise<Code | und
   new Identity();
   // @ts-expect-error: no such suite
   await seal('text', { from: alice, to, context, suite: 'auto' });
+  await init(new URL('https://example.org/endseal.wasm'));
   const kind: 'native' | 'wasm' = backend.kind;
   void [kind, opened.content, sender.key, content, slots];
   const [first] = backlog;
