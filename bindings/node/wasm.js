@@ -170,7 +170,7 @@ async function inPiecesAhead(bytes, begin, end) {
   }
 }
 
-/** Joins pieces, which it wipes. */
+/** Joins pieces. A single one is not copied. */
 function joined(pieces) {
   if (pieces.length === 1) return pieces[0];
   const all = new Uint8Array(pieces.reduce((sum, it) => sum + it.length, 0));
@@ -178,7 +178,6 @@ function joined(pieces) {
   for (const piece of pieces) {
     all.set(piece, at);
     at += piece.length;
-    piece.fill(0);
   }
   return all;
 }
@@ -312,10 +311,8 @@ class Opening {
       parts.push(...(await stream.pieces(envelope)));
       parts.push(await stream.end());
       return { ...stream.facts(), content: joined(parts) };
-    } catch (error) {
-      wipe(parts);
-      throw error;
     } finally {
+      wipe(parts);
       stream.free();
     }
   }
@@ -400,7 +397,9 @@ class OpenStream extends Handle {
   }
 
   async feed(envelope) {
-    const content = joined(await this.pieces(envelope));
+    const pieces = await this.pieces(envelope);
+    const content = joined(pieces);
+    if (pieces.length > 1) wipe(pieces);
     const facts = this.facts();
     return facts ? { ...facts, content } : content;
   }
