@@ -8,7 +8,8 @@
 //! [`SealStream`] and [`OpenStream`] take content in pieces and do no I/O; they hold a chunk and a
 //! block in memory. [`Sealer::writer`] and [`Opener::reader`] (feature `std`) are the same over
 //! `Write` and `Read`. A reader releases verified blocks; the content is complete when `read` has
-//! returned 0.
+//! returned 0. [`Sealer::stream_detached`] and [`DetachedOpenStream`] leave AES-GCM to a caller who
+//! has a faster one, such as Web Cryptography beside WebAssembly.
 //!
 //! ```
 //! # use endseal_crypto::{identity::Identity, random::OsRandom};
