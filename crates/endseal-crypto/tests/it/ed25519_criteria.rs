@@ -77,7 +77,7 @@ fn encodings() -> [([u8; 32], bool); 14] {
         (order_8[2], true),
         (order_8[3], true),
     ]
-    .map(|(text, canonical)| (*unhex(text).as_array().unwrap(), canonical))
+    .map(|(text, canonical)| (unhex(text).try_into().unwrap(), canonical))
 }
 
 /// The 196 cases of ZIP 215, which it accepts: S = 0, and key and R of low order in every encoding.

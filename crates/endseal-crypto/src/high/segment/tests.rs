@@ -47,7 +47,7 @@ fn seal_with_salt(
 ) -> Vec<u8> {
     let (keys, commitment) = KeySource::new(key).seal_keys(salt, context);
     let prefix = [&salt[..], &commitment].concat();
-    seal_with(keys, prefix.as_array().unwrap(), plaintext)
+    seal_with(keys, prefix.first_chunk().unwrap(), plaintext)
 }
 
 fn data(len: usize) -> Vec<u8> {

@@ -25,7 +25,7 @@ fn bytes<const N: usize>(name: &str, i: u32) -> [u8; N] {
 fn plus(number: &[u8; 32], add: i32) -> [u8; 32] {
     let mut out = *number;
     let (_, low) = out.split_at_mut(28);
-    let sum = u32::from_be_bytes([low[0], low[1], low[2], low[3]]).strict_add_signed(add);
+    let sum = u32::from_be_bytes([low[0], low[1], low[2], low[3]]).wrapping_add_signed(add);
     low.copy_from_slice(&sum.to_be_bytes());
     out
 }
