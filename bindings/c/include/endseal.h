@@ -1,11 +1,13 @@
 // endseal: encrypts messages and files for many recipients, signed, recipients hidden.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //
 // Written by bindings/c/tests/header.rs. README.md has an example.
 //
 // Handles are made by functions with the name new, generate, unlock, parse or public, and freed by
 // free. A handle is null if its function failed. Identities, public identities and recipients may be
 // used by many threads at once; a stream by one at a time. No function keeps a pointer of the
-// caller, and none may be called from a function that takes output.
+// caller: what a handle or a stream was made of may be freed. After fork, a stream that seals works
+// in the process that made it alone.
 //
 // Pointers point to what their types say, and lengths are those of what is pointed to. A null
 // pointer with the length 0 stands for no bytes. Outputs take the length that was used or, with
@@ -67,7 +69,8 @@ typedef enum endseal_status {
     ENDSEAL_STATUS_VERSION = 3,
     // The envelope exceeds a limit of the format.
     ENDSEAL_STATUS_LIMIT = 4,
-    // The envelope is not for this identity or context, was changed, or was cut short.
+    // The envelope is not for this identity, or was sealed under another context, or was changed,
+    // or cut short.
     ENDSEAL_STATUS_AUTHENTICATION = 5,
     // Refused by the options: the suite.
     ENDSEAL_STATUS_SUITE = 6,
@@ -77,7 +80,8 @@ typedef enum endseal_status {
     ENDSEAL_STATUS_TOO_OLD = 8,
     // Refused by the options: the time is too far ahead.
     ENDSEAL_STATUS_TOO_NEW = 9,
-    // Refused by the options: it was opened before.
+    // It was opened before. This library does not say so: a program that keeps sender and message
+    // id of what it opened can.
     ENDSEAL_STATUS_REPLAYED = 10,
     // The source of randomness failed.
     ENDSEAL_STATUS_RANDOM = 11,
@@ -85,9 +89,16 @@ typedef enum endseal_status {
     ENDSEAL_STATUS_PASSPHRASE = 12,
     // The buffer is too small. The length that is needed was stored.
     ENDSEAL_STATUS_BUFFER = 13,
-    // The function that takes output returned another number than 0.
+    // The function that takes output returned another number than 0. Free the stream: what it gave
+    // is of no use.
     ENDSEAL_STATUS_WRITE = 14,
 } endseal_status;
+
+// An envelope that is being opened.
+typedef struct endseal_open_stream endseal_open_stream;
+
+// An envelope that is being sealed.
+typedef struct endseal_seal_stream endseal_seal_stream;
 
 // Which envelopes are opened, and by whom. Set all to zero first, then what you need.
 typedef struct endseal_open_options {
@@ -131,7 +142,8 @@ typedef struct endseal_inspected {
     uint32_t suite;
 } endseal_inspected;
 
-// Function that takes the next bytes of output. It returns 0, or another number to give up.
+// Function that takes the next bytes of output. It returns 0, or another number to give up. It is
+// not called for no bytes. It does not throw, and calls no function of this library.
 typedef int (*endseal_write)(void *user, const uint8_t *data, size_t len);
 
 // Parts of an envelope beside its content. Set all to zero first, then what you need.
@@ -164,10 +176,11 @@ uint32_t endseal_abi_version(void);
 const char *endseal_status_name(int32_t status);
 
 // Returns what was wrong with the last call on this thread, for people; "" if nothing was. The
-// text stays until the next call of this library on this thread.
+// text stays until the next call on this thread that returns a status.
 const char *endseal_last_error(void);
 
-// Makes a new identity, which endseal_identity_free wipes.
+// Makes a new identity, which endseal_identity_free wipes. It has no 24 words for paper: those are
+// of identities that the program endseal makes.
 enum endseal_status endseal_identity_generate(endseal_identity **made);
 
 // Opens an identity file with its passphrase in UTF-8, or with a null pointer if it was made
@@ -178,8 +191,9 @@ enum endseal_status endseal_identity_unlock(const uint8_t *file,
                                             size_t passphrase_len,
                                             endseal_identity **made);
 
-// Writes the identity file of an identity, sealed under a passphrase in UTF-8: text of at
-// most ENDSEAL_IDENTITY_FILE_MAX bytes. The caller writes it to a place that only the owner reads, over no other identity.
+// Writes the identity file of an identity, sealed under a passphrase in UTF-8: text of at most
+// ENDSEAL_IDENTITY_FILE_MAX bytes. The caller writes it to a place that only the owner reads, over
+// no other identity.
 enum endseal_status endseal_identity_lock(const endseal_identity *identity,
                                           const uint8_t *passphrase,
                                           size_t passphrase_len,
@@ -245,30 +259,32 @@ enum endseal_status endseal_inspect(const uint8_t *envelope,
 
 // Begins to open an envelope. It is used by one thread at a time.
 enum endseal_status endseal_open_stream_new(const struct endseal_open_options *options,
-                                            endseal_open_stream **made);
+                                            struct endseal_open_stream **made);
 
 // Takes the next bytes of the envelope, and gives the content of the blocks (4 MiB) that they
 // complete to `to`. What was given is authentic, but it is not all before
-// endseal_open_stream_finish returns ENDSEAL_STATUS_OK: an envelope may have been cut short.
-enum endseal_status endseal_open_stream_feed(endseal_open_stream *stream,
+// endseal_open_stream_finish returns ENDSEAL_STATUS_OK: an envelope may have been cut short. If
+// `to` gives up, every later call fails. Pieces of 64 KiB to 4 MiB keep memory low.
+enum endseal_status endseal_open_stream_feed(struct endseal_open_stream *stream,
                                              const uint8_t *envelope,
                                              size_t envelope_len,
                                              endseal_write to,
                                              void *user);
 
 // Ends the envelope, and gives the rest of its content to `to`.
-enum endseal_status endseal_open_stream_finish(endseal_open_stream *stream,
+enum endseal_status endseal_open_stream_finish(struct endseal_open_stream *stream,
                                                endseal_write to,
                                                void *user);
 
 // Stores what is known of the message: after the first content, or the end.
-enum endseal_status endseal_open_stream_info(const endseal_open_stream *stream,
+enum endseal_status endseal_open_stream_info(const struct endseal_open_stream *stream,
                                              struct endseal_info *info);
 
 // Frees an envelope that was being opened.
-void endseal_open_stream_free(endseal_open_stream *stream);
+void endseal_open_stream_free(struct endseal_open_stream *stream);
 
-// Stores the length of an envelope for so many bytes of content.
+// Stores the length of an envelope for so many bytes of content. Only sealing finds all mistakes
+// in the options.
 enum endseal_status endseal_sealed_len(const struct endseal_seal_options *options,
                                        size_t content_len,
                                        size_t *envelope_len);
@@ -283,23 +299,23 @@ enum endseal_status endseal_seal(const struct endseal_seal_options *options,
 
 // Begins an envelope. It is used by one thread at a time.
 enum endseal_status endseal_seal_stream_new(const struct endseal_seal_options *options,
-                                            endseal_seal_stream **made);
+                                            struct endseal_seal_stream **made);
 
-// Seals the next bytes of the content, and gives the next bytes of the envelope to `to`. If
-// `to` gives up, the envelope is lost.
-enum endseal_status endseal_seal_stream_push(endseal_seal_stream *stream,
+// Seals the next bytes of the content, and gives the next bytes of the envelope to `to`. If that
+// gives up, the envelope is lost: every later call fails.
+enum endseal_status endseal_seal_stream_push(struct endseal_seal_stream *stream,
                                              const uint8_t *content,
                                              size_t content_len,
                                              endseal_write to,
                                              void *user);
 
 // Gives the last bytes of the envelope to `to`. Without them no one opens it.
-enum endseal_status endseal_seal_stream_finish(endseal_seal_stream *stream,
+enum endseal_status endseal_seal_stream_finish(struct endseal_seal_stream *stream,
                                                endseal_write to,
                                                void *user);
 
 // Frees an envelope that was being sealed.
-void endseal_seal_stream_free(endseal_seal_stream *stream);
+void endseal_seal_stream_free(struct endseal_seal_stream *stream);
 
 #ifdef __cplusplus
 }  // extern "C"

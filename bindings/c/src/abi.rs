@@ -41,7 +41,7 @@ pub extern "C" fn endseal_status_name(status: i32) -> *const c_char {
 }
 
 /// Returns what was wrong with the last call on this thread, for people; "" if nothing was. The
-/// text stays until the next call of this library on this thread.
+/// text stays until the next call on this thread that returns a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn endseal_last_error() -> *const c_char {
     status::last_text()

@@ -20,7 +20,8 @@ pub enum Status {
     Version = 3,
     /// The envelope exceeds a limit of the format.
     Limit = 4,
-    /// The envelope is not for this identity or context, was changed, or was cut short.
+    /// The envelope is not for this identity, or was sealed under another context, or was changed,
+    /// or cut short.
     Authentication = 5,
     /// Refused by the options: the suite.
     Suite = 6,
@@ -30,7 +31,8 @@ pub enum Status {
     TooOld = 8,
     /// Refused by the options: the time is too far ahead.
     TooNew = 9,
-    /// Refused by the options: it was opened before.
+    /// It was opened before. This library does not say so: a program that keeps sender and message
+    /// id of what it opened can.
     Replayed = 10,
     /// The source of randomness failed.
     Random = 11,
@@ -38,7 +40,8 @@ pub enum Status {
     Passphrase = 12,
     /// The buffer is too small. The length that is needed was stored.
     Buffer = 13,
-    /// The function that takes output returned another number than 0.
+    /// The function that takes output returned another number than 0. Free the stream: what it gave
+    /// is of no use.
     Write = 14,
 }
 
@@ -123,13 +126,14 @@ pub(crate) fn settle(outcome: Outcome) -> Status {
         Err(failure) => (failure.status, failure.text),
     };
     // Texts of errors have no NUL.
-    LAST.set(CString::new(text).unwrap_or_default());
+    // At the end of a thread there is no place for it any more.
+    let _ = LAST.try_with(|last| last.replace(CString::new(text).unwrap_or_default()));
     status
 }
 
-/// Returns the text of the last call's error on this thread. It stays until the next call.
+/// Returns the text of the last call's error on this thread. It stays until the next one.
 pub(crate) fn last_text() -> *const std::ffi::c_char {
-    LAST.with_borrow(|text| text.as_ptr())
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 /// Returns the name of a status; `unknown` for another number.

@@ -1,6 +1,9 @@
 // What a program does with the library, and what it does wrong.
 #include "common.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static const uint8_t CONTEXT[] = "com.example.test 1";
 static const char PASSPHRASE[] = "zu sp\xc3\xa4t f\xc3\xbcr Tee";
 
@@ -178,13 +181,55 @@ static void streams(void) {
     envelope.data[envelope.len / 2] ^= 4;
     endseal_open_stream_free(opening);
 
+    // Output that was not taken is missing: the stream does not end well.
     OK(endseal_open_stream_new(&it.open, &opening));
     REQUIRE(endseal_open_stream_feed(opening, envelope.data, envelope.len, give_up, NULL) ==
             ENDSEAL_STATUS_WRITE);
+    REQUIRE(endseal_open_stream_finish(opening, append, &opened) == ENDSEAL_STATUS_ARGUMENT);
+    REQUIRE(endseal_open_stream_info(opening, &info) == ENDSEAL_STATUS_ARGUMENT);
     endseal_open_stream_free(opening);
     free(content);
     free(envelope.data);
     free(opened.data);
+    drop(&it);
+}
+
+// A stream that seals after a failure, without a function for its output, and in another process.
+static void broken_streams(void) {
+    scene it = make();
+    bytes envelope = {0};
+    endseal_seal_stream *sealing;
+    OK(endseal_seal_stream_new(&it.seal, &sealing));
+    REQUIRE(endseal_seal_stream_push(sealing, CONTEXT, 3, give_up, NULL) == ENDSEAL_STATUS_WRITE);
+    REQUIRE(endseal_seal_stream_push(sealing, CONTEXT, 3, append, &envelope) ==
+            ENDSEAL_STATUS_ARGUMENT);
+    REQUIRE(endseal_seal_stream_finish(sealing, append, &envelope) == ENDSEAL_STATUS_ARGUMENT);
+    endseal_seal_stream_free(sealing);
+
+    OK(endseal_seal_stream_new(&it.seal, &sealing));
+    REQUIRE(endseal_seal_stream_push(sealing, CONTEXT, 3, NULL, NULL) == ENDSEAL_STATUS_ARGUMENT);
+    REQUIRE(endseal_seal_stream_finish(sealing, NULL, NULL) == ENDSEAL_STATUS_ARGUMENT);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        bytes other = {0};
+        _exit(endseal_seal_stream_push(sealing, CONTEXT, 3, append, &other) ==
+                      ENDSEAL_STATUS_ARGUMENT &&
+                  endseal_seal_stream_finish(sealing, append, &other) == ENDSEAL_STATUS_ARGUMENT &&
+                  other.len == 0
+              ? 0
+              : 1);
+    }
+    int status;
+    REQUIRE(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    OK(endseal_seal_stream_push(sealing, CONTEXT, 3, append, &envelope));
+    OK(endseal_seal_stream_finish(sealing, append, &envelope));
+    endseal_seal_stream_free(sealing);
+    uint8_t content[64];
+    size_t len;
+    OK(endseal_open(&it.open, envelope.data, envelope.len, content, sizeof content, &len, NULL));
+    REQUIRE(len == 3 && memcmp(content, CONTEXT, 3) == 0);
+    free(envelope.data);
     drop(&it);
 }
 
@@ -334,6 +379,7 @@ int main(int count, char **arguments) {
     REQUIRE(strcmp(endseal_status_name(77), "unknown") == 0);
     messages();
     streams();
+    broken_streams();
     if (count == 1) identities();
     null_pointers();
     puts("envelope: ok");

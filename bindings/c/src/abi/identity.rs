@@ -12,7 +12,8 @@ pub const ENDSEAL_IDENTITY_TEXT_MAX: usize = 2064;
 /// Greatest length of an identity file in bytes.
 pub const ENDSEAL_IDENTITY_FILE_MAX: usize = 4096;
 
-/// Makes a new identity, which endseal_identity_free wipes.
+/// Makes a new identity, which endseal_identity_free wipes. It has no 24 words for paper: those are
+/// of identities that the program endseal makes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn endseal_identity_generate(made: *mut *mut Identity) -> Status {
     let make = || Ok(Identity::generate(&mut OsRandom)?);

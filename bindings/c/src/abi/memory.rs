@@ -4,9 +4,12 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::slice;
 
+use zeroize::Zeroizing;
+
 use crate::status::{Failure, Outcome};
 
-/// Function that takes the next bytes of output. It returns 0, or another number to give up.
+/// Function that takes the next bytes of output. It returns 0, or another number to give up. It is
+/// not called for no bytes. It does not throw, and calls no function of this library.
 pub type Write =
     Option<unsafe extern "C" fn(user: *mut c_void, data: *const u8, len: usize) -> c_int>;
 
@@ -119,12 +122,40 @@ impl Output {
     }
 }
 
-/// Gives bytes to the function of the caller.
-pub(crate) unsafe fn write(to: Write, user: *mut c_void, bytes: &[u8]) -> Outcome {
-    let to = to.ok_or_else(|| Failure::argument("no function takes the output"))?;
-    // SAFETY: the caller of the header says that the function takes this.
-    match bytes.is_empty() || unsafe { to(user, bytes.as_ptr(), bytes.len()) } == 0 {
-        true => Ok(()),
-        false => Err(Failure::write()),
+/// A stream until its output is lost: when the function of the caller has given up.
+pub(crate) struct Stream<T>(Option<T>);
+
+impl<T> Stream<T> {
+    pub(crate) fn new(stream: T) -> Self {
+        Self(Some(stream))
+    }
+
+    /// Returns what is known of the stream; `None` if its output was lost.
+    pub(crate) fn inner(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+
+    /// Gives what the stream returns to the function of the caller.
+    pub(crate) unsafe fn pass(
+        &mut self,
+        to: Write,
+        user: *mut c_void,
+        call: impl FnOnce(&mut T) -> Outcome<Vec<u8>>,
+    ) -> Outcome {
+        let to = to.ok_or_else(|| Failure::argument("no function takes the output"))?;
+        // The function may not return: the stream is then lost, too.
+        let lost = || Failure::argument("output of the stream was lost");
+        let mut stream = self.0.take().ok_or_else(lost)?;
+        let output = call(&mut stream).map(Zeroizing::new);
+        let is_taken = match &output {
+            // SAFETY: the caller of the header says that the function takes this.
+            Ok(bytes) if !bytes.is_empty() => unsafe { to(user, bytes.as_ptr(), bytes.len()) == 0 },
+            _ => true,
+        };
+        if !is_taken {
+            return Err(Failure::write());
+        }
+        self.0 = Some(stream);
+        output.map(drop)
     }
 }

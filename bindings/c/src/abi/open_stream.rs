@@ -2,12 +2,15 @@
 
 use std::ffi::c_void;
 
-use endseal_facade::OpenStream;
-use zeroize::Zeroizing;
+use endseal_facade as facade;
 
-use super::memory::{Write, bytes, free, give, handle, handle_mut, store, write};
+use super::memory::{Stream, Write, bytes, free, give, handle, handle_mut, store};
 use super::open::{Info, OpenOptions};
 use crate::status::{Failure, Status, settle};
+
+/// An envelope that is being opened.
+#[allow(missing_debug_implementations, reason = "has secrets")]
+pub struct OpenStream(Stream<facade::OpenStream>);
 
 /// Begins to open an envelope. It is used by one thread at a time.
 #[unsafe(no_mangle)]
@@ -17,14 +20,15 @@ pub unsafe extern "C" fn endseal_open_stream_new(
 ) -> Status {
     let make = || {
         let options = unsafe { OpenOptions::read(options) }?;
-        Ok(OpenStream::new(&options)?)
+        Ok(OpenStream(Stream::new(facade::OpenStream::new(&options)?)))
     };
     settle(unsafe { give(made, make) })
 }
 
 /// Takes the next bytes of the envelope, and gives the content of the blocks (4 MiB) that they
 /// complete to `to`. What was given is authentic, but it is not all before
-/// endseal_open_stream_finish returns ENDSEAL_STATUS_OK: an envelope may have been cut short.
+/// endseal_open_stream_finish returns ENDSEAL_STATUS_OK: an envelope may have been cut short. If
+/// `to` gives up, every later call fails. Pieces of 64 KiB to 4 MiB keep memory low.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn endseal_open_stream_feed(
     stream: *mut OpenStream,
@@ -35,8 +39,7 @@ pub unsafe extern "C" fn endseal_open_stream_feed(
 ) -> Status {
     settle((|| {
         let envelope = unsafe { bytes(envelope, envelope_len) }?;
-        let content = Zeroizing::new(unsafe { handle_mut(stream) }?.feed(envelope)?);
-        unsafe { write(to, user, &content) }
+        unsafe { handle_mut(stream)?.0.pass(to, user, |stream| Ok(stream.feed(envelope)?)) }
     })())
 }
 
@@ -47,10 +50,7 @@ pub unsafe extern "C" fn endseal_open_stream_finish(
     to: Write,
     user: *mut c_void,
 ) -> Status {
-    settle((|| {
-        let content = Zeroizing::new(unsafe { handle_mut(stream) }?.finish()?);
-        unsafe { write(to, user, &content) }
-    })())
+    settle((|| unsafe { handle_mut(stream)?.0.pass(to, user, |stream| Ok(stream.finish()?)) })())
 }
 
 /// Stores what is known of the message: after the first content, or the end.
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn endseal_open_stream_info(
     info: *mut Info,
 ) -> Status {
     settle((|| {
-        let known = unsafe { handle(stream) }?.info();
+        let known = unsafe { handle(stream) }?.0.inner().and_then(facade::OpenStream::info);
         let known = known.ok_or_else(|| Failure::argument("nothing is known yet"))?;
         unsafe { store(info, Info::of(known)) }
     })())

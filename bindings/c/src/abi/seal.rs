@@ -61,7 +61,8 @@ impl SealOptions {
     }
 }
 
-/// Stores the length of an envelope for so many bytes of content.
+/// Stores the length of an envelope for so many bytes of content. Only sealing finds all mistakes
+/// in the options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn endseal_sealed_len(
     options: *const SealOptions,

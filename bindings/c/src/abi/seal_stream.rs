@@ -2,11 +2,16 @@
 
 use std::ffi::c_void;
 
-use endseal_facade::{OsRandom, SealStream};
+use endseal_facade as facade;
+use endseal_facade::OsRandom;
 
-use super::memory::{Write, bytes, free, give, handle_mut, write};
+use super::memory::{Stream, Write, bytes, free, give, handle_mut};
 use super::seal::SealOptions;
 use crate::status::{Status, settle};
+
+/// An envelope that is being sealed.
+#[allow(missing_debug_implementations, reason = "has secrets")]
+pub struct SealStream(Stream<facade::SealStream>);
 
 /// Begins an envelope. It is used by one thread at a time.
 #[unsafe(no_mangle)]
@@ -16,13 +21,13 @@ pub unsafe extern "C" fn endseal_seal_stream_new(
 ) -> Status {
     let make = || {
         let options = unsafe { SealOptions::read(options) }?;
-        Ok(SealStream::new(&options, &mut OsRandom)?)
+        Ok(SealStream(Stream::new(facade::SealStream::new(&options, &mut OsRandom)?)))
     };
     settle(unsafe { give(made, make) })
 }
 
-/// Seals the next bytes of the content, and gives the next bytes of the envelope to `to`. If
-/// `to` gives up, the envelope is lost.
+/// Seals the next bytes of the content, and gives the next bytes of the envelope to `to`. If that
+/// gives up, the envelope is lost: every later call fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn endseal_seal_stream_push(
     stream: *mut SealStream,
@@ -33,8 +38,7 @@ pub unsafe extern "C" fn endseal_seal_stream_push(
 ) -> Status {
     settle((|| {
         let content = unsafe { bytes(content, content_len) }?;
-        let sealed = unsafe { handle_mut(stream) }?.push(content)?;
-        unsafe { write(to, user, &sealed) }
+        unsafe { handle_mut(stream)?.0.pass(to, user, |stream| Ok(stream.push(content)?)) }
     })())
 }
 
@@ -45,10 +49,7 @@ pub unsafe extern "C" fn endseal_seal_stream_finish(
     to: Write,
     user: *mut c_void,
 ) -> Status {
-    settle((|| {
-        let sealed = unsafe { handle_mut(stream) }?.finish()?;
-        unsafe { write(to, user, &sealed) }
-    })())
+    settle((|| unsafe { handle_mut(stream)?.0.pass(to, user, |stream| Ok(stream.finish()?)) })())
 }
 
 /// Frees an envelope that was being sealed.
