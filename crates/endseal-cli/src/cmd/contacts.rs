@@ -58,6 +58,9 @@ enum Command {
         local: bool,
     },
     /// Remove a contact
+    ///
+    /// If you have other devices, all of them still show what the person writes. To have that as
+    /// requests again: endseal block, then endseal unblock.
     Remove {
         /// Name of the contact
         name: Name,

@@ -31,6 +31,9 @@ pub fn settle_inbox(engine: &mut Engine, home: &Home) -> Result<(), EngineError>
 pub fn accept(engine: &mut Engine, home: &Home, person: &PublicKey) -> Result<(), AcceptError> {
     let own = engine.address().identity;
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        if *person == own {
+            return Ok(());
+        }
         if Rule::of(transaction, person)?.blocked.is_on() {
             return Err(AcceptError::Blocked);
         }

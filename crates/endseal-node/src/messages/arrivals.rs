@@ -172,13 +172,26 @@ pub(super) fn settle(
     accept_contacts(transaction, own, files)?;
     let known = KnownPersons::new(files.home());
     release_known(transaction, own, &known)?;
-    for team in show_known(transaction, files, own)? {
-        for group in HubGroups::of(transaction, &Conversation::Group(team))?.groups {
-            let end = noted(transaction)?;
+    let end = noted(transaction)?;
+    show_teams(transaction, own, files, end)?;
+    note(transaction, own, files, &known)
+}
+
+/// Shows the teams that are known now: their messages with numbers up to `end` are processed again.
+/// Returns true if there are any.
+fn show_teams(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    files: &NodeFiles<'_>,
+    end: u64,
+) -> Result<bool, EngineError> {
+    let teams = show_known(transaction, files, own)?;
+    for team in &teams {
+        for group in HubGroups::of(transaction, &Conversation::Group(*team))?.groups {
             deliver_again(transaction, &group.id, (0, end))?;
         }
     }
-    note(transaction, own, files, &known)
+    Ok(!teams.is_empty())
 }
 
 /// Gives the messages of a group with numbers above `after` and up to `end` that are in the inbox
@@ -745,7 +758,7 @@ impl<'s> Scan<'s> {
 
     /// Treats what is behind the message `after` by the rules that changed with it. Requests of
     /// persons who are accepted now move to the inbox, and behind them what these persons wrote
-    /// later.
+    /// later. Their teams are shown.
     fn apply_rules(
         &mut self,
         transaction: &mut Transaction<'_, '_>,
@@ -763,6 +776,10 @@ impl<'s> Scan<'s> {
             for group in HubGroups::of(transaction, &Conversation::Person(person))?.groups {
                 deliver_again(transaction, &group.id, (after, end))?;
             }
+        }
+        if show_teams(transaction, self.own, self.files, end)? {
+            self.hidden.clear();
+            self.result.teams.clear();
         }
         Ok(())
     }

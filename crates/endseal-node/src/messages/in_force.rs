@@ -5,9 +5,11 @@ use endseal_keyring::Roster;
 use endseal_keyring::roster::GroupId;
 use endseal_session::EngineError;
 
+use super::conversation::Conversation;
 use super::node_files::{NodeFiles, RosterResult};
 use super::records::{self, IN_FORCE, Transaction};
 use super::rule::Rule;
+use super::text_id::TextId;
 
 /// Returns the latest epoch of the roster of a team that was in force; 0 if none was.
 pub(super) fn of(transaction: &Transaction<'_, '_>, team: &GroupId) -> Result<u64, EngineError> {
@@ -36,9 +38,13 @@ pub(super) fn keep(
     roster: &Roster,
     own: &PublicKey,
 ) -> Result<RosterResult, EngineError> {
-    let is_accepted = Rule::of(transaction, roster.signing_owner())?.accepted.is_on();
+    let owner = roster.signing_owner();
+    let rule = Rule::of(transaction, owner)?;
+    let is_known = !rule.blocked.is_on()
+        && (rule.accepted.is_on()
+            || TextId::has_written_in(transaction, &Conversation::Person(*owner))?);
     let in_force = of(transaction, roster.id())?;
-    let result = files.keep_roster(roster, own, in_force, is_accepted);
+    let result = files.keep_roster(roster, own, in_force, is_known);
     if result == RosterResult::Kept {
         note(transaction, roster.id(), roster.epoch())?;
     }

@@ -155,15 +155,16 @@ impl<'a> NodeFiles<'a> {
         self.changes.take()
     }
 
-    /// Keeps a roster that came in a conversation, if the team is known or its signing owner is
-    /// a contact, accepted, or `own`, which is this identity. A team whose name is in use gets
-    /// another one. `in_force` is the latest epoch that is known to have been in force.
+    /// Keeps a roster that came in a conversation, if the team is known, or its signing owner: a
+    /// contact, `own`, which is this identity, or a person for whom `is_known` is true. A team
+    /// whose name is in use gets another one. `in_force` is the latest epoch that is known to have
+    /// been in force.
     pub(super) fn keep_roster(
         &self,
         roster: &Roster,
         own: &PublicKey,
         in_force: u64,
-        is_accepted: bool,
+        is_known: bool,
     ) -> RosterResult {
         let known = self.roster(roster.id());
         if let Some(known) = &known
@@ -185,7 +186,7 @@ impl<'a> NodeFiles<'a> {
         };
         let contacts = self.contacts();
         let is_trusted = |owner: &PublicKey| {
-            is_accepted && owner == roster.signing_owner()
+            is_known && owner == roster.signing_owner()
                 || owner == own
                 || contacts.name_of(owner).is_some()
         };

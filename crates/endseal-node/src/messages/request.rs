@@ -222,7 +222,7 @@ pub(super) fn release_known(
     }
     for person in count_by_person(transaction)?.into_keys() {
         if known.has(transaction, &person)? {
-            change(transaction, own, &person, |rule| rule.accepted.turn(true))?;
+            change(transaction, own, &person, |rule| rule.accepted.infer())?;
             release(transaction, &person)?;
             released.push(person);
         }

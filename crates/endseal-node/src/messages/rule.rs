@@ -32,6 +32,14 @@ impl Switch {
         }
     }
 
+    /// Turns the switch on as of the earliest time, if it was never changed: every decision of the
+    /// user is newer.
+    pub(super) fn infer(&mut self) {
+        if self.0 == 0 {
+            self.0 = (1 << 1) | 1;
+        }
+    }
+
     /// Turns the switch off now, also if it is off here: another device may have turned it on.
     pub(super) fn turn_off_everywhere(&mut self) {
         self.0 |= 1;

@@ -43,9 +43,8 @@ pub(super) fn accept_contacts(
     }
     for (_, contact) in files.contacts().iter() {
         let person = contact.ed25519();
-        // It was changed before, for example by blocking.
-        if person != own && Rule::of(transaction, person)?.accepted.time() == 0 {
-            change(transaction, own, person, |rule| rule.accepted.turn(true))?;
+        if person != own {
+            change(transaction, own, person, |rule| rule.accepted.infer())?;
         }
     }
     Ok(())

@@ -6,7 +6,8 @@ use endseal_service::control::ControlLines;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::call::{Answer, Call};
-use crate::api::{self, Error, ErrorKind, Id, Reply, Request};
+use super::hub_state::Failure;
+use crate::api::{self, Error, Id, Reply, Request};
 
 /// Limit on concurrent requests that wait for messages or for the hub.
 pub(super) const LONG_CALLS: usize = 8;
@@ -16,7 +17,7 @@ pub(super) const LONG_CALLS: usize = 8;
 pub(super) struct Handler {
     calls: mpsc::Sender<Call>,
     arrivals: watch::Receiver<()>,
-    failure: watch::Receiver<Option<Error>>,
+    failure: watch::Receiver<Option<Failure>>,
     stopped: watch::Receiver<bool>,
     long_calls: Arc<Semaphore>,
     /// Closes its channel when the last handler is dropped.
@@ -27,7 +28,7 @@ impl Handler {
     pub(super) fn new(
         calls: mpsc::Sender<Call>,
         arrivals: watch::Receiver<()>,
-        failure: watch::Receiver<Option<Error>>,
+        failure: watch::Receiver<Option<Failure>>,
         stopped: watch::Receiver<bool>,
         under_way: mpsc::Sender<()>,
     ) -> Self {
@@ -100,8 +101,9 @@ impl Handler {
             }
             tokio::select! {
                 changed = self.arrivals.changed() => if changed.is_err() { break Error::stopping() },
-                refusal = self.failure.wait_for(|it| it.as_ref().is_some_and(is_refusal)) => {
-                    break refusal.ok().and_then(|it| it.clone()).unwrap_or_else(Error::stopping);
+                refusal = self.failure.wait_for(|it| it.as_ref().is_some_and(|it| it.is_final)) => {
+                    let error = refusal.ok().and_then(|it| it.as_ref().map(|it| it.error.clone()));
+                    break error.unwrap_or_else(Error::stopping);
                 }
                 _ = self.stopped.wait_for(|it| *it) => break Error::stopping(),
                 () = caller.closed() => return,
@@ -117,9 +119,4 @@ impl Handler {
         self.calls.send(Call { request, reply }).await.map_err(|_| Error::stopping())?;
         answered.await.map_err(|_| Error::stopping())?
     }
-}
-
-/// Returns true if no attempt will succeed until a person acts.
-fn is_refusal(error: &Error) -> bool {
-    error.kind == (ErrorKind::Hub { is_transient: false })
 }

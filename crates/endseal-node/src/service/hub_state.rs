@@ -19,6 +19,15 @@ enum Told {
     Refused,
 }
 
+/// Reason why the hub does not serve this device.
+#[derive(Clone)]
+pub(super) struct Failure {
+    pub(super) error: Error,
+    /// True if the hub said so, and not who answered in its place, and no attempt will succeed
+    /// until a person acts.
+    pub(super) is_final: bool,
+}
+
 /// State that the components of a service share. They all run in one task.
 pub(super) struct HubState<'n> {
     notify: &'n dyn Fn(ServiceEvent),
@@ -28,7 +37,7 @@ pub(super) struct HubState<'n> {
     endpoint: RefCell<Option<Endpoint>>,
     told: Cell<Told>,
     /// The last failure, until the hub serves this device again.
-    failure: watch::Sender<Option<Error>>,
+    failure: watch::Sender<Option<Failure>>,
     is_full: Cell<bool>,
     problems: Cell<u64>,
     lost: Cell<u64>,
@@ -53,13 +62,13 @@ impl<'n> HubState<'n> {
     }
 
     /// Returns a receiver of the last failure, which is `None` once the hub serves this device.
-    pub(super) fn failure(&self) -> watch::Receiver<Option<Error>> {
+    pub(super) fn failure(&self) -> watch::Receiver<Option<Failure>> {
         self.failure.subscribe()
     }
 
     /// Returns the reason why the hub does not serve this device.
     pub(super) fn cause(&self) -> Option<String> {
-        self.failure.borrow().as_ref().map(ToString::to_string)
+        self.failure.borrow().as_ref().map(|it| it.error.to_string())
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -75,9 +84,10 @@ impl<'n> HubState<'n> {
         self.endpoint.replace(Some(endpoint));
     }
 
-    /// Reports a failed attempt to connect or to stay connected.
-    pub(super) fn failed(&self, error: &Error) {
-        self.failure.send_replace(Some(error.clone()));
+    /// Reports a failed attempt to connect, or to stay connected if `is_of_hub`.
+    pub(super) fn failed(&self, error: &Error, is_of_hub: bool) {
+        let is_final = is_of_hub && error.kind == (ErrorKind::Hub { is_transient: false });
+        self.failure.send_replace(Some(Failure { error: error.clone(), is_final }));
         self.attempt_failed(error);
     }
 

@@ -31,9 +31,9 @@ pub(super) async fn stay_connected(
     loop {
         let dialed = match addresses(engine) {
             Ok(addresses) => dial(&addresses).await.map_err(|DialError { cause, is_transient }| {
-                Error::new(ErrorKind::Hub { is_transient }, &cause)
+                (Error::new(ErrorKind::Hub { is_transient }, &cause), false)
             }),
-            Err(error) => Err(error.into()),
+            Err(error) => Err((error.into(), true)),
         };
         let ended = match dialed {
             Ok(Dialed { endpoint, connection, addresses }) => {
@@ -49,12 +49,12 @@ pub(super) async fn stay_connected(
                 if let Some(endpoint) = state.endpoint() {
                     let _ = timeout(CLOSE_TIMEOUT, endpoint.close(CloseCode::Done)).await;
                 }
-                ended
+                ended.map_err(|error| (error, true))
             }
             Err(error) => Err(error),
         };
-        let Err(error) = ended else { continue };
-        state.failed(&error);
+        let Err((error, is_of_hub)) = ended else { continue };
+        state.failed(&error, is_of_hub);
         failures = failures.saturating_add(1);
         // Without randomness the longest wait is used.
         let wait = backoff.wait(failures, &mut OsRandom).unwrap_or(backoff.max);

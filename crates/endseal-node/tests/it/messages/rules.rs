@@ -118,6 +118,56 @@ async fn a_contact_of_one_device_is_accepted_on_all() {
     assert_eq!((texts(&mut bob), waiting(&mut second)), (vec!["again".to_owned()], 1));
 }
 
+/// The team of a person is hidden until a note says that the person is accepted. No text behind the
+/// note is lost, although more come than wait of a hidden team.
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_of_a_team_behind_a_rule_are_shown() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    let team = *group(&mut [&mut alice], &[&bob]).id();
+    write(&mut alice, &team, "first");
+    visit(&world, &mut [&mut alice, &mut bob, &mut second]).await;
+    bob.knows(&alice, "alice");
+    bob.sync(&world).await;
+    let all: Vec<_> = (0..150).map(|number| format!("text {number}")).collect();
+    for text in &all {
+        write(&mut alice, &team, text);
+    }
+    alice.sync(&world).await;
+    // The note and all texts come in one visit.
+    let report = second.sync(&world).await;
+    assert!(report.no_room.is_empty() && report.teams.is_empty(), "{report:?}");
+    let expected: Vec<_> = core::iter::once("first".to_owned()).chain(all).collect();
+    assert_eq!(texts(&mut second), expected);
+}
+
+/// A contact is no decision of now: what the user decided before stays so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_contact_from_before_changes_no_decision() {
+    let world = World::new();
+    let (mut alice, mut bob, mut second) = outsiders(&world).await;
+    alice.say(&bob.identity, "one");
+    let team = *group(&mut [&mut alice], &[&bob]).id();
+    write(&mut alice, &team, "to all");
+    visit(&world, &mut [&mut alice, &mut bob]).await;
+    // Put out on one device, while the other one, which is away, has the person as a contact.
+    block(&mut bob.engine, &alice.identity).unwrap();
+    unblock(&mut bob.engine, &alice.identity).unwrap();
+    second.knows(&alice, "alice");
+    visit(&world, &mut [&mut second, &mut bob]).await;
+    visit(&world, &mut [&mut second, &mut bob]).await;
+    alice.say(&bob.identity, "two");
+    visit(&world, &mut [&mut alice, &mut bob]).await;
+    assert_eq!((texts(&mut bob), waiting(&mut bob)), (Vec::new(), 1));
+    // A blocked owner shows no team, whatever list has the owner.
+    block(&mut bob.engine, &alice.identity).unwrap();
+    visit(&world, &mut [&mut second, &mut bob]).await;
+    write(&mut alice, &team, "again");
+    visit(&world, &mut [&mut alice, &mut bob]).await;
+    assert_eq!(texts(&mut bob), [""; 0]);
+    assert!(rules(&mut bob)[0].blocked.is_some());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_rules_of_the_same_time_hold_both() {
     let world = World::new();
