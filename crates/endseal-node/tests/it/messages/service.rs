@@ -1,6 +1,8 @@
 //! A service that is connected to a hub, and the requests that it serves.
 
 use core::future::pending;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::sync::Mutex;
 
@@ -365,6 +367,37 @@ async fn who_follows_learns_that_the_hub_refuses_the_device() {
     })
     .await;
     assert!(matches!(events.last(), Some(ServiceEvent::Refused { .. })), "{events:?}");
+}
+
+/// What answers in the place of the hub does not end it.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_waits_for_the_hub_itself() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let key = bob.key();
+    let of_bob = bob.identity;
+    let is_hub = AtomicBool::new(false);
+    let dial = async |_: &str| {
+        if !is_hub.load(Relaxed) {
+            return Err(DialError { cause: "another peer".to_owned(), is_transient: false });
+        }
+        let (endpoint, connection) = world.connect(&key).await;
+        Ok(Dialed { endpoint, connection, addresses: String::new() })
+    };
+    let ((), events) = serving_at(dial, Duration::from_millis(200), &mut bob, async |client| {
+        let follow = client.clone();
+        let followed = spawn_blocking(move || follow.follow(0).unwrap().next());
+        let failed = ask(&client, |it| Ok(it.sync(1))).await;
+        assert!(failed.is_err());
+        alice.say(&of_bob, "for later");
+        alice.sync(&world).await;
+        is_hub.store(true, Relaxed);
+        ask(&client, |it| it.sync(3)).await;
+        let texts = timeout(TIMEOUT, followed).await.expect("it follows").unwrap().unwrap();
+        assert_eq!(texts.iter().map(text_of).collect::<Vec<_>>(), ["for later"]);
+    })
+    .await;
+    assert_eq!(events.first(), Some(&ServiceEvent::Refused { cause: "another peer".to_owned() }));
 }
 
 /// A text is refused to a group without a roster, and may be cancelled while the service runs.
