@@ -1,6 +1,7 @@
 //! Temporary directories of tests, which are removed when they are dropped.
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
@@ -17,10 +18,16 @@ impl Scratch {
     #[allow(clippy::new_without_default, reason = "it makes a directory")]
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("endseal-test-{}-{number}", process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = env::temp_dir().join(format!("endseal-test-{}-{number}", process::id()));
+            let made = fs::create_dir(&path);
+            // One may be left of a process that was killed, and had the same number.
+            if !made.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
+                made.unwrap();
+                return Self(path);
+            }
+        }
     }
 
     /// Returns the path of the directory.
