@@ -369,7 +369,7 @@ async fn who_follows_learns_that_the_hub_refuses_the_device() {
     assert!(matches!(events.last(), Some(ServiceEvent::Refused { .. })), "{events:?}");
 }
 
-/// What answers in the place of the hub does not end it.
+/// Another peer that answers in the place of the hub does not end it.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_follows_waits_for_the_hub_itself() {
     let world = World::new();
