@@ -26,10 +26,6 @@ typedef struct endseal_identity endseal_identity;
 typedef struct endseal_public_identity endseal_public_identity;
 // Those who can open an envelope.
 typedef struct endseal_recipients endseal_recipients;
-// An envelope that is being sealed.
-typedef struct endseal_seal_stream endseal_seal_stream;
-// An envelope that is being opened.
-typedef struct endseal_open_stream endseal_open_stream;
 
 // Version of this interface. It changes when a program has to be compiled anew.
 #define ENDSEAL_ABI_VERSION 1

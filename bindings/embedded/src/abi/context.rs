@@ -164,7 +164,7 @@ impl Chip {
 impl Platform for Chip {
     fn random(&mut self, out: &mut [u8]) -> Result<(), Failure> {
         let random = self.0.random.ok_or(Failure::Random)?;
-        // SAFETY: the function of the caller gets as many bytes as it is told.
+        // SAFETY: the function of the caller gets `out` and its length.
         match unsafe { random(self.0.user, out.as_mut_ptr(), out.len()) } {
             0 => Ok(()),
             _ => Err(Failure::Random),
@@ -186,8 +186,7 @@ impl Platform for Chip {
     ) -> Option<Result<(), Failure>> {
         let aes = self.0.aes256?;
         let (start, count) = (blocks.as_mut_ptr().cast(), blocks.len());
-        // SAFETY: the function of the caller gets a key of 32 bytes and as many blocks as it is
-        // told.
+        // SAFETY: the function of the caller gets a key of 32 bytes, the blocks and their number.
         let status = unsafe { aes(self.0.user, key.as_ptr(), i32::from(decrypt), start, count) };
         Some(if status == 0 { Ok(()) } else { Err(Failure::Aes) })
     }
