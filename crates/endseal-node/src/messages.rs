@@ -103,7 +103,7 @@ mod unsent;
 mod waiting;
 mod welcomes;
 
-pub use accept::{accept, settle_inbox};
+pub use accept::{accept, settle_contacts, settle_inbox};
 pub use answer::answer;
 pub(crate) use archived::{
     ArchivedItem, each_archived, is_archived_item, restore_archived, settle_restored,

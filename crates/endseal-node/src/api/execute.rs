@@ -13,8 +13,8 @@ use crate::messages::{
     Conversation, HistoryRow, SayError, Text, Unread, accept, answer, block, delete_texts,
     delete_texts_before, departures, devices, forget_problems, history_page, leave,
     mark_changes_seen, mark_read, muted, name_device, note_delivery, person_rules, problems,
-    requests, say, set_muted, set_verified, settle_inbox, status, unblock, unread_page,
-    unseen_changes, unsend, unsend_all, waiting_page,
+    requests, say, set_muted, set_verified, settle_contacts, settle_inbox, status, unblock,
+    unread_page, unseen_changes, unsend, unsend_all, waiting_page,
 };
 
 /// Rows that are read from the store at once.
@@ -128,7 +128,7 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
             Reply::Done {}
         }
         Request::Persons {} => {
-            settle_inbox(engine, home)?;
+            settle_contacts(engine, home)?;
             Reply::Persons(Page::only(person_rules(engine)?))
         }
         Request::Problems {} => Reply::Problems(Page::only(problems(engine)?)),

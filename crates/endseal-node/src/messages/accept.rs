@@ -8,7 +8,7 @@ use super::error::AcceptError;
 use super::node_files::NodeFiles;
 use super::records::Transaction;
 use super::rule::Rule;
-use super::rule_change::change;
+use super::rule_change::{accept_contacts, change};
 use crate::home::Home;
 
 /// Processes messages that arrived and were not processed yet, and moves requests of persons who
@@ -20,6 +20,19 @@ pub fn settle_inbox(engine: &mut Engine, home: &Home) -> Result<(), EngineError>
     let own = engine.address().identity;
     let files = NodeFiles::new(home);
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        arrivals::settle(transaction, &own, &files).map(drop)
+    })
+}
+
+/// Does what [`settle_inbox`] does, after the contacts changed: new ones are accepted.
+///
+/// # Errors
+/// Returns [`EngineError`] if the store fails.
+pub fn settle_contacts(engine: &mut Engine, home: &Home) -> Result<(), EngineError> {
+    let own = engine.address().identity;
+    let files = NodeFiles::new(home);
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        accept_contacts(transaction, &own, &files)?;
         arrivals::settle(transaction, &own, &files).map(drop)
     })
 }

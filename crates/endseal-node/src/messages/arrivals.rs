@@ -35,7 +35,6 @@ use super::records::{self, NOTED, Transaction};
 use super::replacement;
 use super::request::{Held, Requests, release_known};
 use super::rule::{self, Rule};
-use super::rule_change::accept_contacts;
 use super::rule_note::{self, RuleNote};
 use super::runs::Runs;
 use super::team_change::TeamChange;
@@ -169,7 +168,6 @@ pub(super) fn settle(
     own: &PublicKey,
     files: &NodeFiles<'_>,
 ) -> Result<Noted, EngineError> {
-    accept_contacts(transaction, own, files)?;
     let known = KnownPersons::new(files.home());
     release_known(transaction, own, &known)?;
     let end = noted(transaction)?;

@@ -25,6 +25,7 @@ use super::payload::{HubGroupId, Payload, PayloadKind};
 use super::problem::{self, ProblemClass};
 use super::records::{self, ACKNOWLEDGED, QUEUE, Transaction};
 use super::report::{Lost, SyncReport};
+use super::rule_change::accept_contacts;
 use super::shared_engine::SharedEngine;
 use super::unfollowed::{Unopened, note_unopened};
 use super::welcomes::{Welcome, compare_joined, join};
@@ -73,6 +74,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         compare_joined(hub, engine, files, report).await?;
         let own = engine.address().identity;
         let (cursor, linked_by) = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            accept_contacts(transaction, &own, files)?;
             report.add_noted(arrivals::settle(transaction, &own, files)?);
             Ok::<_, EngineError>((transaction.cursor(QUEUE)?, linked_by(transaction)?))
         })?;
