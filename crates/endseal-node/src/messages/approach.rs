@@ -25,6 +25,7 @@ use super::participants::Participants;
 use super::payload::HubGroupId;
 use super::pending_commit::{Decision, PendingCommit, put_commit};
 use super::records::{self, Transaction};
+use super::replaced::Replaced;
 use super::report::{Skipped, SkippedReason, SyncReport};
 use super::resend::give_up_group;
 use super::send_state::SendState;
@@ -436,6 +437,8 @@ impl Plan {
                 transaction.create_conversation(&id, state, time)?;
                 let mut groups = HubGroups::of(transaction, conversation)?;
                 let announces = groups.last_given_up().unwrap_or_default();
+                Replaced { conversation: *conversation, group: announces, sequence: 0 }
+                    .remove(transaction)?;
                 let group = HubGroup { announces, ..HubGroup::new(id, now) };
                 groups.add(transaction, group)?;
                 id

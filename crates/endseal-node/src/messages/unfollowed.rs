@@ -194,7 +194,11 @@ pub(super) fn announce_again(
             sending.announce(*group);
             groups.put(transaction)
         }
-        None if may_give_up => groups.add_unknown(transaction, group),
+        None if may_give_up => {
+            // There may be several such groups, and the next one names the last of them.
+            replaced::note(transaction, conversation, group)?;
+            groups.add_unknown(transaction, group)
+        }
         None => Ok(()),
     }
 }

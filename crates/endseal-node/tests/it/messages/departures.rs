@@ -207,7 +207,7 @@ async fn a_notice_that_the_hub_deleted_is_sent_again() {
 }
 
 /// A hub that soon deletes frames.
-fn forgetful() -> World {
+pub(super) fn forgetful() -> World {
     let mut limits = HubLimits::default();
     (limits.burst, limits.rate) = (1_000_000, 1_000_000);
     limits.retention = Duration::from_secs(2);
@@ -215,7 +215,7 @@ fn forgetful() -> World {
 }
 
 /// Waits until the hub has deleted what waits.
-async fn expire(world: &mut World) {
+pub(super) async fn expire(world: &mut World) {
     tokio::time::sleep(Duration::from_secs(3)).await;
     world.stop().await;
     world.start();

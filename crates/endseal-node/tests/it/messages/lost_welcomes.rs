@@ -16,10 +16,12 @@ use endseal_session::EngineError;
 use endseal_session::group::Evidence;
 use endseal_transport::{Frame, Kind};
 
+use super::departures::{expire, forgetful};
 use super::hostile::put;
 use super::intruders::*;
 use super::lives::friends;
-use super::teams::{group, group_named, texts, write};
+use super::returns::revoke;
+use super::teams::{change, group, group_named, member, second_device, texts, write};
 use super::world::{Person, TIMEOUT, World};
 
 /// Makes a device renew its keys in all groups of a conversation with the next text.
@@ -149,6 +151,63 @@ async fn several_teams_without_a_welcome_are_healed_by_one_visit() {
     let mut said = texts(&mut bob);
     said.retain(|it| it == "to the team");
     assert_eq!(said.len(), 3);
+}
+
+/// A person who has lost all devices comes into all conversations on the next one, though its
+/// welcomes expired.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_with_another_device_is_welcomed_again() {
+    let mut world = forgetful();
+    let [mut alice, mut bob] = friends(&world).await;
+    let mut teams = Vec::new();
+    for name in ["one", "two", "three"] {
+        teams.push(*group_named(name, &mut [&mut alice, &mut bob], &[]).id());
+    }
+    let mut next = second_device(&world, &bob, "next");
+    next.join(&world).await;
+    revoke(&world, &mut next, 1).await;
+    let say = |alice: &mut Person, text: &str| {
+        alice.say(&bob.identity, text);
+        teams.iter().for_each(|team| write(alice, team, text));
+    };
+    say(&mut alice, "expires");
+    alice.sync(&world).await;
+    expire(&mut world).await;
+    say(&mut alice, "later");
+    for _ in 0..3 {
+        alice.sync(&world).await;
+        next.sync(&world).await;
+    }
+    let mut said = texts(&mut next);
+    said.sort_unstable();
+    assert_eq!(said[4..], ["later"; 4], "{said:?}");
+    assert_eq!(said[..4], ["expires"; 4]);
+}
+
+/// A new member whose welcome expired comes into the team, though no one writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_member_is_welcomed_again() {
+    let mut world = forgetful();
+    let [mut alice, mut bob] = friends(&world).await;
+    let mut carol = world.member("carol").await;
+    carol.knows(&alice, "alice");
+    let id = *group(&mut [&mut alice, &mut bob], &[]).id();
+    write(&mut alice, &id, "before carol");
+    for person in [&mut alice, &mut bob] {
+        person.sync(&world).await;
+    }
+    change(&alice, None, Some(member(7, &carol)));
+    alice.sync(&world).await;
+    expire(&mut world).await;
+    for _ in 0..2 {
+        alice.sync(&world).await;
+        carol.sync(&world).await;
+    }
+    write(&mut carol, &id, "I am here");
+    for person in [&mut carol, &mut alice] {
+        person.sync(&world).await;
+    }
+    assert_eq!(texts(&mut alice), ["I am here"]);
 }
 
 /// The hub deletes the welcome and the notice of a new group, and the old group is forgotten.
