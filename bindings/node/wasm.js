@@ -129,10 +129,12 @@ class Recipients extends Handle {
   }
 }
 
+const NOTHING = new Uint8Array();
+
 /** Longer content is given in pieces, so that memory, which cannot shrink, does not grow with it. */
 const PIECE = 256 * 1024;
-/** Length of a chunk of content, and of a sealed one. */
-const [CHUNK, SEALED] = [16_384, 16_400];
+/** Length of a chunk of content, of a sealed one, and of its nonce. */
+const [CHUNK, SEALED, NONCE] = [16_384, 16_400, 12];
 
 /** True for so few bytes that calls of Web Cryptography cost more than they save. */
 const isShort = (bytes) => bytes.length <= (hasWebCrypto() ? 4 * CHUNK : PIECE);
@@ -245,13 +247,27 @@ class DetachedSealStream extends SealStream {
   constructor(number, begin) {
     super(number);
     this.#begin = [begin.slice(32)];
-    this.#chunks = new Chunks(begin.subarray(0, 32), 'encrypt', CHUNK);
+    this.#chunks = new Chunks(begin.subarray(0, 32), 'encrypt');
+  }
+
+  /** Sealed chunks for records, which are nonces with chunks. */
+  async #sealed(records) {
+    const chunks = [];
+    for (let at = 0; at < records.length; at += NONCE + CHUNK) {
+      const record = records.subarray(at, at + NONCE + CHUNK);
+      chunks.push([record.subarray(0, NONCE), record.subarray(NONCE)]);
+    }
+    try {
+      return await this.#chunks.all(chunks);
+    } finally {
+      records.fill(0);
+    }
   }
 
   async pushed(content) {
     const sealed = await inPiecesAhead(
       content,
-      (piece) => this.#chunks.all(call('seal_push', [this.number], piece).output),
+      (piece) => this.#sealed(call('seal_push', [this.number], piece).output),
       (chunks) => chunks,
     );
     return [...this.#begin.splice(0), ...sealed];
@@ -259,7 +275,7 @@ class DetachedSealStream extends SealStream {
 
   async finished() {
     const [records] = await super.finished();
-    return [...this.#begin.splice(0), ...(await this.#chunks.all(records))];
+    return [...this.#begin.splice(0), ...(await this.#sealed(records))];
   }
 }
 
@@ -414,38 +430,72 @@ class OpenStream extends Handle {
 
 /** Web Cryptography decrypts the chunks. What it gives is content when its block was verified. */
 class DetachedOpenStream extends OpenStream {
+  /** There when all slots were read, with the nonce of the first chunk. */
   #chunks;
+  #nonce;
+  /** Number of the next chunk, and its beginning. */
+  #next = 0;
+  #held = NOTHING;
 
   constructor(number) {
     super(number, 'detached');
   }
 
   pieces(envelope) {
-    return inPiecesAhead(
-      envelope,
-      (piece) => this.#decrypted(this.#records(piece)),
-      (chunks) => [this.#taken('detached_take', chunks)],
+    // Calls of Web Cryptography begin later, and the caller may change the bytes meanwhile.
+    return ahead(
+      piecesOf(new Uint8Array(envelope)),
+      (piece) => this.#decrypted(this.#cut(piece)),
+      (chunks) => (chunks?.length === 0 ? [] : [this.#taken('detached_take', chunks)]),
     );
   }
 
   async end() {
-    const { output } = call('detached_end', [this.number]);
-    return this.#taken('detached_finish', await this.#decrypted(output));
+    const last = this.#chunks ? [[this.#nonceOf(this.#next), this.#held]] : [];
+    return this.#taken('detached_finish', await this.#decrypted(last));
   }
 
-  #records(envelope) {
-    const { number, output } = call('detached_feed', [this.number], envelope);
-    if (number === 0) return output;
-    this.#chunks = new Chunks(output.slice(0, 32), 'decrypt', SEALED);
-    output.fill(0, 0, 32);
-    return output.subarray(32);
+  /** The sealed chunks that these bytes complete, with their nonces. */
+  #cut(bytes) {
+    let rest = this.#chunks ? bytes : this.#begin(bytes);
+    const chunks = [];
+    for (;;) {
+      const missing = SEALED - this.#held.length;
+      const part = rest.subarray(0, missing);
+      const chunk = this.#held.length > 0 ? joined([this.#held, part]) : part;
+      if (rest.length < missing) {
+        this.#held = chunk.slice();
+        return chunks;
+      }
+      chunks.push([this.#nonceOf(this.#next), chunk]);
+      this.#next += 1;
+      this.#held = NOTHING;
+      rest = rest.subarray(missing);
+    }
   }
 
-  /** Plaintexts of records, or none if a chunk is not authentic. */
-  async #decrypted(records) {
-    if (records.length === 0) return [];
+  /** Gives header and slots to the module. Returns what is behind them. */
+  #begin(bytes) {
+    const { number, output } = call('detached_feed', [this.number], bytes);
+    if (output.length > 0) {
+      this.#nonce = output.slice(32);
+      this.#chunks = new Chunks(output.subarray(0, 32), 'decrypt');
+    }
+    return bytes.subarray(number);
+  }
+
+  #nonceOf(chunk) {
+    const nonce = this.#nonce.slice();
+    const view = new DataView(nonce.buffer);
+    view.setBigUint64(4, view.getBigUint64(4) ^ BigInt(chunk));
+    return nonce;
+  }
+
+  /** Plaintexts of chunks, or none if one is not authentic. */
+  async #decrypted(chunks) {
+    if (chunks.length === 0) return [];
     try {
-      return await this.#chunks.all(records);
+      return await this.#chunks.all(chunks);
     } catch (error) {
       if (error?.name !== 'OperationError') throw error;
       return undefined;

@@ -2,8 +2,6 @@
 
 import { turn } from './pause.js';
 
-/** Length of a nonce, which is before each chunk. */
-const NONCE = 12;
 /** Calls of a stream that are under way at a time. Each is for the chunks of a piece of content. */
 const AHEAD = 3;
 
@@ -14,32 +12,25 @@ export const isThere = () => globalThis.crypto?.subtle !== undefined;
 export class Chunks {
   #key;
   #use;
-  #length;
 
   /** Takes the bytes of the key and wipes them. `use` is `encrypt` or `decrypt`. */
-  constructor(bytes, use, length) {
+  constructor(bytes, use) {
     this.#use = use;
-    this.#length = NONCE + length;
     const key = crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, [use]);
     this.#key = key.finally(() => bytes.fill(0));
     this.#key.catch(() => {});
   }
 
-  /** Results for records, which are nonces with chunks, in their order. Wipes the records. */
-  async all(records) {
-    const results = [];
-    try {
-      const key = await this.#key;
-      for (let at = 0; at < records.length; at += this.#length) {
-        const iv = records.subarray(at, at + NONCE);
-        const chunk = records.subarray(at + NONCE, at + this.#length);
-        results.push(crypto.subtle[this.#use]({ name: 'AES-GCM', iv }, key, chunk));
-      }
-      return (await Promise.all(results)).map((it) => new Uint8Array(it));
-    } finally {
-      await Promise.allSettled(results);
-      records.fill(0);
-    }
+  /** Results for chunks with their nonces, in their order. */
+  async all(chunks) {
+    const key = await this.#key;
+    const results = chunks.map(([iv, chunk]) =>
+      crypto.subtle[this.#use]({ name: 'AES-GCM', iv }, key, chunk));
+    const settled = await Promise.allSettled(results);
+    const done = settled.filter((it) => it.status === 'fulfilled').map((it) => new Uint8Array(it.value));
+    if (done.length === settled.length) return done;
+    wipe(done);
+    throw settled.find((it) => it.status === 'rejected').reason;
   }
 }
 

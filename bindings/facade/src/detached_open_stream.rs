@@ -16,7 +16,6 @@ type Stream = endseal_envelope::DetachedOpenStream<'static, Arc<identity::Identi
 pub struct DetachedOpenStream {
     /// `None` after the end. Behind a lock that no one takes, because a replay cache is not `Sync`.
     stream: Mutex<Option<Stream>>,
-    has_key: bool,
     info: Option<Info>,
 }
 
@@ -28,7 +27,7 @@ impl DetachedOpenStream {
     pub fn new(options: &OpenOptions) -> Result<Self, Error> {
         let identity = Arc::clone(&options.identity.0);
         let stream = Stream::new(identity, &options.context, options.policy())?;
-        Ok(Self { stream: Mutex::new(Some(stream)), has_key: false, info: None })
+        Ok(Self { stream: Mutex::new(Some(stream)), info: None })
     }
 
     fn stream(&mut self) -> Result<&mut Stream, Error> {
@@ -36,35 +35,18 @@ impl DetachedOpenStream {
         stream.as_mut().ok_or_else(ended)
     }
 
-    /// Takes the next bytes of the envelope. Returns the records that they complete, and true if
-    /// the key (32 bytes) is before them, which is once; the caller wipes it.
+    /// Takes the next bytes of header and slots. Returns how many of the bytes it took; and key (32
+    /// bytes) and nonce (12) of the first chunk, when it has all slots. The caller wipes the key.
+    /// The bytes that were not taken are of the chunks.
     ///
     /// # Errors
     /// One with the code of the reason. Every later call returns the same one.
-    pub fn feed(&mut self, envelope: &[u8]) -> Result<(Vec<u8>, bool), Error> {
-        let before = if self.has_key { 0 } else { 32 };
-        let mut out = Vec::with_capacity(before + envelope.len() + envelope.len() / 512 + SLACK);
-        out.resize(before, 0);
-        let stream = self.stream()?;
-        stream.feed(envelope, &mut out)?;
-        let Some(key) = stream.key().filter(|_| before > 0) else {
-            // Without a key there is no record.
-            out.drain(..before);
-            return Ok((out, false));
-        };
-        out[..32].copy_from_slice(key);
-        self.has_key = true;
-        Ok((out, true))
-    }
-
-    /// Ends the envelope, and returns its last record.
-    ///
-    /// # Errors
-    /// One with the code of the reason, if it was cut short before the chunks.
-    pub fn end(&mut self) -> Result<Vec<u8>, Error> {
-        let mut out = Vec::with_capacity(SLACK);
-        self.stream()?.end(&mut out)?;
-        Ok(out)
+    pub fn feed(&mut self, envelope: &[u8]) -> Result<(usize, Option<Vec<u8>>), Error> {
+        let (stream, mut rest) = (self.stream()?, envelope);
+        stream.feed(&mut rest)?;
+        let parts = stream.key().zip(stream.nonce(0));
+        let begin = parts.map(|(key, nonce)| [&key[..], &nonce].concat());
+        Ok((envelope.len() - rest.len(), begin))
     }
 
     /// Takes the plaintexts of the next chunks. Returns the content of the blocks that they
@@ -87,7 +69,7 @@ impl DetachedOpenStream {
     /// Takes the plaintext of the last chunk, and returns the rest of the content.
     ///
     /// # Errors
-    /// One with the code of the reason.
+    /// One with the code of the reason, also if the envelope was cut short before the chunks.
     pub fn finish(&mut self, plaintext: &[u8]) -> Result<Vec<u8>, Error> {
         let stream = self.stream.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let last = stream.ok_or_else(ended)?.finish(plaintext)?;
@@ -101,6 +83,3 @@ impl DetachedOpenStream {
         self.info.as_ref()
     }
 }
-
-/// Room for records beside the bytes that make them: a chunk that was kept back, and nonces.
-const SLACK: usize = 20_000;

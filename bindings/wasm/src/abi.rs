@@ -95,7 +95,6 @@ export! {
         identity: u32, context_len: usize, senders_len: i32, max_age: f64, now: f64, hybrid: u32,
     ) => |it| it.open_detached(opening(identity, context_len, senders_len, max_age, now, hybrid));
     detached_feed(stream: u32) => |it| it.feed_detached(stream);
-    detached_end(stream: u32) => |it| it.end_detached(stream);
     detached_take(stream: u32) => |it| it.take_detached(stream);
     detached_finish(stream: u32) => |it| it.finish_detached(stream);
     detached_facts(stream: u32) => |it| it.detached_facts(stream);

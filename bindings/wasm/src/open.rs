@@ -121,18 +121,12 @@ impl Module {
         self.detached_streams.insert(DetachedOpenStream::new(&options)?)
     }
 
-    /// The input is bytes of the envelope, the output records. Returns 1 if the key of the records
-    /// is before them.
+    /// The input is bytes of header and slots. Returns how many it took; the output is the key of
+    /// the chunks and the first nonce, when there are no more slots.
     pub(crate) fn feed_detached(&mut self, stream: u32) -> Answer {
-        let (records, has_key) = self.detached_streams.get(stream)?.feed(&self.input)?;
-        self.output = records;
-        Ok(i32::from(has_key))
-    }
-
-    /// The output is the last record.
-    pub(crate) fn end_detached(&mut self, stream: u32) -> Answer {
-        self.output = self.detached_streams.get(stream)?.end()?;
-        Ok(0)
+        let (taken, begin) = self.detached_streams.get(stream)?.feed(&self.input)?;
+        self.output = begin.unwrap_or_default();
+        Ok(i32::try_from(taken).unwrap_or(i32::MAX))
     }
 
     /// The input is plaintexts of chunks, the output content.

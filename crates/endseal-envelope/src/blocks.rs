@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroize;
-use endseal_crypto::segment::{CHUNK_LEN, ChunkKeys, SEALED_CHUNK_LEN};
+use endseal_crypto::segment::{CHUNK_LEN, ChunkKeys, MAX_CHUNKS, SEALED_CHUNK_LEN};
 use endseal_crypto::{ed25519, hash};
 
 use crate::error::OpenError;
@@ -125,7 +125,8 @@ impl<'p> Blocks<'p> {
 
     fn copy(&mut self, chunk: &[u8]) -> Result<(), OpenError> {
         let end = self.opened + chunk.len();
-        let place = self.buffer.bytes.get_mut(self.opened..end).ok_or(OpenError::Authentication)?;
+        let place = self.buffer.bytes.get_mut(self.opened..end);
+        let place = place.filter(|_| self.chunk < MAX_CHUNKS).ok_or(OpenError::Authentication)?;
         place.copy_from_slice(chunk);
         self.buffer.used = self.buffer.used.max(end);
         self.end_chunk(chunk.len());

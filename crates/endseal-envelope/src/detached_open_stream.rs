@@ -1,32 +1,30 @@
 //! An envelope opened from bytes that come in pieces, by a program that decrypts the chunks.
 
-use alloc::vec::Vec;
 use core::borrow::Borrow;
 
 use endseal_crypto::identity::Identity;
-use endseal_crypto::segment::{CHUNK_LEN, SEALED_CHUNK_LEN, StreamError};
+use endseal_crypto::segment::{CHUNK_LEN, RawKeys};
 
 use crate::blocks::{Blocks, LastBlock};
 use crate::error::OpenError;
 use crate::message_info::MessageInfo;
 use crate::policy::Policy;
-use crate::records::Records;
 use crate::start::Start;
 
 /// [`OpenStream`](crate::OpenStream) for a program that decrypts the chunks itself, as with Web
 /// Cryptography, which is faster than WebAssembly. What it releases was verified as there.
 ///
-/// [`feed`](Self::feed) gives *records*: the nonce (12 bytes) of a chunk and the sealed chunk
-/// (16,400 bytes, in the last record fewer). The caller MUST decrypt each with AES-256-GCM under
-/// [`key`](Self::key) and that nonce, without associated data, and MUST stop if one is not
-/// authentic. It gives the plaintexts in order to [`take`](Self::take), the last one to
+/// [`feed`](Self::feed) takes header and slots. Behind them are the sealed chunks, of 16,400 bytes
+/// each, the last one shorter. The caller MUST decrypt each with AES-256-GCM under
+/// [`key`](Self::key) and its [`nonce`](Self::nonce), without associated data, and MUST stop if one
+/// is not authentic. It gives the plaintexts in order to [`take`](Self::take), the last one to
 /// [`finish`](Self::finish), and wipes its copies of them and of the key.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct DetachedOpenStream<'p, I> {
     /// Present until all slots were read.
     start: Option<Start<'p, I>>,
     /// Present afterwards.
-    chunks: Option<(Records, Blocks<'p>)>,
+    chunks: Option<(RawKeys, Blocks<'p>)>,
     /// The error of the call that failed, if neither is present.
     error: OpenError,
 }
@@ -41,53 +39,39 @@ impl<'p, I: Borrow<Identity>> DetachedOpenStream<'p, I> {
         Ok(Self { start, chunks: None, error: OpenError::Authentication })
     }
 
-    /// Takes the next bytes of the envelope, and appends to `out` the records that they complete.
+    /// Takes bytes of header and slots from the beginning of `data`. Returns true when all slots
+    /// were read: what is left in `data` is of the sealed chunks.
     ///
     /// # Errors
     /// [`OpenError`]. Every later call returns the same error.
-    pub fn feed(&mut self, mut data: &[u8], out: &mut Vec<u8>) -> Result<(), OpenError> {
-        let result = self.advance(&mut data, out);
+    pub fn feed(&mut self, data: &mut &[u8]) -> Result<bool, OpenError> {
+        let result = self.advance(data);
         result.map_err(|error| self.fail(error))
     }
 
-    fn advance(&mut self, data: &mut &[u8], out: &mut Vec<u8>) -> Result<(), OpenError> {
+    fn advance(&mut self, data: &mut &[u8]) -> Result<bool, OpenError> {
         if let Some(start) = &mut self.start
             && !start.feed(data)?
         {
-            return Ok(());
+            return Ok(false);
         }
         if let Some(start) = self.start.take() {
-            let (keys, blocks) = start.into_blocks()?;
-            self.chunks = Some((Records::new(keys, SEALED_CHUNK_LEN), blocks));
+            self.chunks = Some(start.into_blocks()?);
         }
-        let (records, _) = self.chunks.as_mut().ok_or(self.error)?;
-        let pushed = records.push::<StreamError>(data, &mut |bytes| {
-            out.extend_from_slice(bytes);
-            Ok(())
-        });
-        pushed.map_err(|_| OpenError::Authentication)
+        self.chunks.as_ref().map(|_| true).ok_or(self.error)
     }
 
-    /// Ends the envelope: no more bytes come. Appends the last record to `out`.
-    ///
-    /// # Errors
-    /// [`OpenError`] if it was cut short before the chunks, or an earlier call failed.
-    pub fn end(&mut self, out: &mut Vec<u8>) -> Result<(), OpenError> {
-        if let Some(start) = &self.start {
-            let error = start.truncated();
-            return Err(self.fail(error));
-        }
-        let (records, _) = self.chunks.as_mut().ok_or(self.error)?;
-        records.finish(&mut |bytes| {
-            out.extend_from_slice(bytes);
-            Ok(())
-        })
-    }
-
-    /// The AES-256 key of the records, once all slots were read.
+    /// The AES-256 key of the chunks, once all slots were read.
     #[must_use]
     pub fn key(&self) -> Option<&[u8; 32]> {
-        self.chunks.as_ref().map(|(records, _)| records.expose_key())
+        self.chunks.as_ref().map(|(keys, _)| keys.expose_key())
+    }
+
+    /// The nonce of a chunk, which are counted from 0, once all slots were read: that of chunk 0
+    /// xor the index, as a big-endian number of 64 bits at the end.
+    #[must_use]
+    pub fn nonce(&self, chunk: u64) -> Option<[u8; 12]> {
+        self.chunks.as_ref().map(|(keys, _)| keys.nonce(chunk))
     }
 
     /// Takes the plaintext of the next chunk. Returns a block of content (4 MiB) if it completes
@@ -123,8 +107,12 @@ impl<'p, I: Borrow<Identity>> DetachedOpenStream<'p, I> {
     /// complete.
     ///
     /// # Errors
-    /// [`OpenError`], also if an earlier call failed.
+    /// [`OpenError`], also if an earlier call failed, or the envelope was cut short before the
+    /// chunks.
     pub fn finish(self, chunk: &[u8]) -> Result<LastBlock, OpenError> {
+        if let Some(start) = &self.start {
+            return Err(start.truncated());
+        }
         let (_, mut blocks) = self.chunks.ok_or(self.error)?;
         blocks.take_last(chunk)?;
         blocks.into_last().ok_or(OpenError::Authentication)

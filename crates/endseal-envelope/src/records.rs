@@ -1,15 +1,13 @@
-//! Chunks for an AES-GCM that is not of this library, each behind its nonce.
+//! Chunks of plaintext for an AES-GCM that is not of this library, each behind its nonce.
 
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::{Zeroize, Zeroizing};
-use endseal_crypto::segment::{MAX_CHUNKS, RawKeys, StreamError};
+use endseal_crypto::segment::{CHUNK_LEN, MAX_CHUNKS, RawKeys, StreamError};
 
-/// Cuts a stream into chunks of one length and numbers them. A record is the nonce of a chunk and
-/// the chunk: plaintext that is to be sealed, or a sealed chunk that is to be opened.
+/// Cuts a stream into chunks and numbers them. A record is the nonce of a chunk and the chunk.
 pub(crate) struct Records {
     keys: RawKeys,
-    chunk_len: usize,
     /// Index of the next chunk.
     index: u64,
     /// The beginning of the next chunk.
@@ -17,8 +15,8 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) fn new(keys: RawKeys, chunk_len: usize) -> Self {
-        Self { keys, chunk_len, index: 0, pending: Zeroizing::new(Vec::with_capacity(chunk_len)) }
+    pub(crate) fn new(keys: RawKeys) -> Self {
+        Self { keys, index: 0, pending: Zeroizing::new(Vec::with_capacity(CHUNK_LEN)) }
     }
 
     pub(crate) fn expose_key(&self) -> &[u8; 32] {
@@ -32,7 +30,7 @@ impl Records {
         mut data: &[u8],
         sink: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        while let Some((head, rest)) = data.split_at_checked(self.chunk_len - self.pending.len()) {
+        while let Some((head, rest)) = data.split_at_checked(CHUNK_LEN - self.pending.len()) {
             // The last chunk, still to come, counts too.
             if self.index + 1 >= MAX_CHUNKS {
                 return Err(StreamError::TooLong.into());

@@ -6,7 +6,7 @@ use core::borrow::Borrow;
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::hash;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{CHUNK_LEN, RawKeys, StreamError, StreamSealer};
+use endseal_crypto::segment::{RawKeys, StreamError, StreamSealer};
 
 use crate::error::SealError;
 use crate::header::HEADER_LEN;
@@ -96,7 +96,7 @@ pub(crate) fn chunks_here(keys: RawKeys) -> Chunks {
 
 /// Makes records of chunks.
 fn chunks_elsewhere(keys: RawKeys) -> Chunks {
-    Chunks::Elsewhere(Records::new(keys, CHUNK_LEN))
+    Chunks::Elsewhere(Records::new(keys))
 }
 
 impl Chunks {

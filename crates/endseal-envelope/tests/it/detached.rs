@@ -43,21 +43,26 @@ pub(crate) fn opened<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<(Vec<u8>, MessageInfo), OpenError> {
     let mut stream = DetachedOpenStream::new(reader, context, Policy::new())?;
-    let mut content = Vec::new();
-    for piece in pieces {
-        let mut records = Vec::new();
-        stream.feed(piece, &mut records)?;
-        for record in records.chunks(NONCE_LEN + SEALED_CHUNK_LEN) {
-            let chunk = decrypted(&stream, record)?;
-            let chunk = chunk.first_chunk().expect("each chunk but the last is full");
-            if let Some(block) = stream.take(chunk)? {
+    let (mut content, mut sealed, mut index) = (Vec::new(), Vec::new(), 0);
+    for mut piece in pieces {
+        if !stream.feed(&mut piece)? {
+            assert!(piece.is_empty() && stream.key().is_none());
+            continue;
+        }
+        sealed.extend_from_slice(piece);
+        // The last chunk is shorter.
+        while let Some((chunk, rest)) = sealed.split_at_checked(SEALED_CHUNK_LEN) {
+            let chunk = decrypted(&stream, index, chunk)?;
+            if let Some(block) = stream.take(chunk.first_chunk().unwrap())? {
                 content.extend_from_slice(block);
             }
+            (sealed, index) = (rest.to_vec(), index + 1);
         }
     }
-    let mut record = Vec::new();
-    stream.end(&mut record)?;
-    let chunk = decrypted(&stream, &record)?;
+    let chunk = match stream.key() {
+        Some(_) => decrypted(&stream, index, &sealed)?,
+        None => Vec::new(),
+    };
     let last = stream.finish(&chunk)?;
     content.extend_from_slice(last.content());
     Ok((content, *last.info()))
@@ -65,10 +70,12 @@ pub(crate) fn opened<'a>(
 
 fn decrypted(
     stream: &DetachedOpenStream<'_, &Identity>,
-    record: &[u8],
+    index: u64,
+    sealed: &[u8],
 ) -> Result<Vec<u8>, OpenError> {
-    let (nonce, mut chunk) = split(record);
-    let cipher = cipher(stream.key().expect("there are records"));
+    let cipher = cipher(stream.key().expect("all slots were read"));
+    let nonce = Nonce::assume_unique_for_key(stream.nonce(index).unwrap());
+    let mut chunk = sealed.to_vec();
     let opened = cipher.open_in_place(nonce, Aad::empty(), &mut chunk);
     opened.map(|plaintext| plaintext.to_vec()).map_err(|_| OpenError::Authentication)
 }
@@ -95,20 +102,23 @@ fn a_stream_that_failed_keeps_failing() {
     let sealed = seal(Suite::X25519, [&data("failing", 70_000)[..]]);
     for is_short in [false, true] {
         let mut stream = DetachedOpenStream::new(&reader, CONTEXT, Policy::new()).unwrap();
-        let mut records = Vec::new();
-        stream.feed(&sealed[..if is_short { 150 } else { 40_000 }], &mut records).unwrap();
-        assert_eq!(records.is_empty(), is_short);
+        let mut begin = &sealed[..if is_short { 150 } else { 40_000 }];
+        assert_eq!(stream.feed(&mut begin).unwrap(), !is_short);
+        assert_eq!(begin.is_empty(), is_short);
         assert_eq!(stream.key().is_none(), is_short);
+        assert_eq!(stream.nonce(0).is_none(), is_short);
         if is_short {
-            assert!(stream.end(&mut records).is_err(), "no key, no record");
-            assert!(stream.feed(&[0; 9], &mut records).is_err());
-            assert!(stream.take(&[0; CHUNK_LEN]).is_err());
+            assert!(stream.take(&[0; CHUNK_LEN]).is_err(), "there is no key");
+            assert!(stream.feed(&mut &[0; 9][..]).is_err());
         }
         // The last chunk is shorter than the others.
         let error = stream.finish(&[0; CHUNK_LEN]).err();
-        assert!(error.is_some());
-        assert!(is_short || error == Some(OpenError::Authentication));
+        assert_eq!(error, Some(OpenError::Authentication));
     }
+    // What was cut short before the chunks is no end.
+    let mut stream = DetachedOpenStream::new(&reader, CONTEXT, Policy::new()).unwrap();
+    stream.feed(&mut &sealed[..150]).unwrap();
+    assert!(matches!(stream.finish(&[]).err(), Some(OpenError::Malformed(_))));
 }
 
 #[test]
@@ -116,11 +126,12 @@ fn no_block_without_its_signature_comes_out() {
     let reader = identity(2);
     let sealed = seal(Suite::X25519, [&data("unsigned", BLOCK + 40_000)[..]]);
     let mut stream = DetachedOpenStream::new(&reader, CONTEXT, Policy::new()).unwrap();
-    let mut records = Vec::new();
-    stream.feed(&sealed, &mut records).unwrap();
+    let mut chunks = &sealed[..];
+    assert!(stream.feed(&mut chunks).unwrap());
     let mut taken = 0;
-    for record in records.chunks(NONCE_LEN + SEALED_CHUNK_LEN) {
-        let mut chunk: [u8; CHUNK_LEN] = decrypted(&stream, record).unwrap().try_into().unwrap();
+    for (index, chunk) in (0..).zip(chunks.chunks(SEALED_CHUNK_LEN)) {
+        let chunk = decrypted(&stream, index, chunk).unwrap();
+        let mut chunk: [u8; CHUNK_LEN] = chunk.try_into().unwrap();
         // As if a chunk had been authenticated that was changed.
         chunk[CHUNK_LEN - 1] ^= u8::from(taken == 100);
         match stream.take(&chunk) {
