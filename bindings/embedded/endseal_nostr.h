@@ -231,7 +231,9 @@ typedef struct endseal_nostr_signer {
     // The time now, in seconds since 1970. Requests that are more than 300 seconds older or newer
     // are refused, so a wrong clock refuses all.
     uint64_t now;
-    // Greatest `created_at` among the event ids that were forgotten; 0 at first.
+    // Greatest `created_at` of the events whose ids were forgotten, which are those of more than
+    // 600 seconds ago; 0 at first. Requests up to this time are refused, so that a clock that was
+    // put back executes none twice. Keep it over restarts, like the ids.
     uint64_t floor;
     // Decides about requests. `ping` and `switch_relays` are answered without it.
     endseal_nostr_decide_fn decide;
