@@ -41,9 +41,9 @@ pub mod legacy_hash;
 pub mod rsa_oaep;
 #[cfg(feature = "aws-lc")]
 pub mod rsa_signature;
-#[cfg(feature = "aws-lc")]
+#[cfg(any(feature = "aws-lc", feature = "scrypt"))]
 pub mod scrypt;
 #[cfg(feature = "aws-lc")]
 pub mod sha512;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "scrypt"))]
 pub mod xchacha20poly1305;

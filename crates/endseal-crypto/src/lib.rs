@@ -19,7 +19,7 @@
 //! | speak a protocol that wants AES-CBC, or Base64 of what is public | [`aes_cbc`], [`base64`] |
 //! | write keys as text with a checksum | [`bech32`] |
 //! | speak a protocol that wants ChaCha20 and authenticates by other means | [`chacha20`] |
-//! | read a format in XChaCha20-Poly1305 | `xchacha20poly1305` (feature `std`) |
+//! | read a format in XChaCha20-Poly1305 | `xchacha20poly1305` (`std` or `scrypt`) |
 //! | turn a passphrase into a key | [`argon2id`]; `scrypt` where a format asks for it |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
@@ -42,6 +42,8 @@
 //!   `wasm_js` of the crate `getrandom` (0.4).
 //! * `pure`: BLAKE3 without a C compiler or assembler. Without `aws-lc`, nothing else needs one.
 //! * `wasm-simd`: BLAKE3 with the 128-bit vectors of WebAssembly; no effect on other targets.
+//! * `scrypt` (implies `alloc`): scrypt and XChaCha20-Poly1305 without `aws-lc` and `std`. The
+//!   memory of scrypt is then wiped by no one but an allocator that zeroes what it frees.
 //! * `parallel` (implies `std`): a batch of agreements on several threads, if a caller asks for it.
 //! * `alloc` (`std`, `pure` and `wasm-simd` imply it): all that allocates. Without it the crate
 //!   links where there is no allocator, and has [`aes_cbc`], [`base64`], [`bech32`], [`chacha20`],
@@ -72,7 +74,9 @@ pub mod threads;
 mod unhex;
 
 pub use high::buffer::BufferTooSmall;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "aws-lc", feature = "scrypt"))]
+pub use high::scrypt;
+#[cfg(any(feature = "std", feature = "scrypt"))]
 pub use high::xchacha20poly1305;
 pub use high::{aes_cbc, base64, bech32, hkdf_sha256, random, secp256k1, secret, sha256};
 #[cfg(feature = "alloc")]
@@ -81,7 +85,7 @@ pub use high::{
     segment, x25519,
 };
 #[cfg(feature = "aws-lc")]
-pub use high::{legacy_hash, rsa_oaep, rsa_signature, scrypt, sha512};
+pub use high::{legacy_hash, rsa_oaep, rsa_signature, sha512};
 pub use mid::chacha20;
 #[cfg(feature = "alloc")]
 pub use mid::{hash, label};

@@ -13,6 +13,8 @@ pub(crate) use rustcrypto as backend;
 
 pub mod chacha20;
 pub(crate) mod constant_time;
+#[cfg(any(feature = "aws-lc", feature = "scrypt"))]
+pub(crate) mod scrypt;
 pub(crate) mod secp256k1;
 pub(crate) mod sha256;
 

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::low::scrypt_ffi;
+use crate::mid::scrypt::backend;
 
 /// Greatest cost exponent: N is at most 2^32.
 pub const MAX_LOG_N: u8 = 32;
@@ -18,7 +18,8 @@ crate::secret_bytes! {
 
 /// `scrypt(passphrase, salt, N = 2^log_n, r, p, dkLen = 32)`.
 ///
-/// It takes [`memory`] bytes, which are at most `max_memory`, and wipes them. Everything is checked
+/// It takes [`memory`] bytes, which are at most `max_memory`. AWS-LC wipes them; without it that is
+/// left to the allocator. Everything is checked
 /// before anything is allocated. The caller MUST choose `max_memory` itself, because the other
 /// parameters may come from an untrusted file.
 ///
@@ -45,7 +46,7 @@ pub fn derive(
         return Err(ScryptError::AboveLimit);
     }
     Stretched::try_init_with(|out| {
-        scrypt_ffi::derive(passphrase, salt, log_n, r, p, max_memory, out)
+        backend::derive(passphrase, salt, log_n, r, p, max_memory, out)
             .ok_or(ScryptError::NoMemory)
     })
 }
@@ -105,7 +106,7 @@ mod tests {
             let below = derive(passphrase, salt, log_n, r, p, limit - 1).err();
             assert_eq!(below, Some(ScryptError::AboveLimit), "{log_n}");
             let mut whole = [0; 64];
-            scrypt_ffi::derive(passphrase, salt, log_n, r, p, limit, &mut whole).unwrap();
+            backend::derive(passphrase, salt, log_n, r, p, limit, &mut whole).unwrap();
             assert_eq!(whole, expected, "{log_n}");
         }
     }
