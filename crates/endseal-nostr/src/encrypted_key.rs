@@ -1,5 +1,7 @@
 //! Secret keys under a password: `ncryptsec` (NIP-49). Needs an allocator.
 //!
+//! Without the feature `std` the caller MUST pass passwords in NFKC.
+//!
 //! ```text
 //! ncryptsec = Bech32("ncryptsec", 02 || log_n || salt || nonce || handling || ciphertext || tag)
 //! key       = scrypt(NFKC(password), salt, N = 2^log_n, r = 8, p = 1)
@@ -12,6 +14,7 @@ use core::fmt;
 
 use endseal_crypto::random::Random;
 use endseal_crypto::scrypt;
+pub use endseal_crypto::scrypt::Stretched;
 use endseal_crypto::secret_bytes;
 use endseal_crypto::xchacha20poly1305::{self as aead, NONCE_LEN, TAG_LEN};
 
@@ -39,7 +42,8 @@ pub const MAX_LOG_N: u8 = 22;
 
 const PREFIX: &str = "ncryptsec";
 const VERSION: u8 = 2;
-const SALT_LEN: usize = 16;
+/// Length of a salt in bytes.
+pub const SALT_LEN: usize = 16;
 /// Parameter of scrypt: blocks of 1 KiB.
 const R: u32 = 8;
 /// Parameter of scrypt: the degree of parallelism.
@@ -107,20 +111,44 @@ impl EncryptedKey {
         handling: Handling,
         random: &mut impl Random,
     ) -> Result<Self, SealError> {
-        if !(DEFAULT_LOG_N..=MAX_LOG_N).contains(&log_n) {
-            return Err(SealError::Cost);
-        }
-        let (mut salt, mut nonce) = ([0; SALT_LEN], [0; NONCE_LEN]);
-        random.fill(&mut salt).map_err(|_| SealError::Random)?;
+        let cost = ScryptInput::new(log_n, random)?;
+        let mut nonce = [0; NONCE_LEN];
         random.fill(&mut nonce).map_err(|_| SealError::Random)?;
-        let stretched = stretch(password, &salt, log_n).map_err(|error| match error {
+        let stretched = cost.stretch(password).map_err(|error| match error {
             StretchError::Password => SealError::Password,
             StretchError::Memory => SealError::Memory,
         })?;
+        Ok(Self::seal_at(key, &cost, &stretched, handling, nonce))
+    }
+
+    /// Encrypts `key` as [`EncryptedKey::seal`] does, under a password that was stretched with
+    /// `cost`, for example on another thread. Each `cost` MUST be used once.
+    ///
+    /// # Errors
+    /// [`SealError::Random`].
+    pub fn seal_stretched(
+        key: &SecretKey,
+        cost: &ScryptInput,
+        stretched: &Stretched,
+        handling: Handling,
+        random: &mut impl Random,
+    ) -> Result<Self, SealError> {
+        let mut nonce = [0; NONCE_LEN];
+        random.fill(&mut nonce).map_err(|_| SealError::Random)?;
+        Ok(Self::seal_at(key, cost, stretched, handling, nonce))
+    }
+
+    fn seal_at(
+        key: &SecretKey,
+        &ScryptInput { log_n, salt }: &ScryptInput,
+        stretched: &Stretched,
+        handling: Handling,
+        nonce: [u8; NONCE_LEN],
+    ) -> Self {
         let mut ciphertext = *key.expose_secret();
         let data = [handling.to_byte()];
         let tag = aead::seal(stretched.expose_secret(), &nonce, &data, &mut ciphertext);
-        Ok(Self { log_n, salt, nonce, handling, ciphertext, tag })
+        Self { log_n, salt, nonce, handling, ciphertext, tag }
     }
 
     /// Decrypts the key, if its cost is at most `max_log_n`; [`DEFAULT_MAX_LOG_N`] is recommended.
@@ -128,14 +156,31 @@ impl EncryptedKey {
     /// # Errors
     /// [`OpenError`].
     pub fn open(&self, password: &str, max_log_n: u8) -> Result<SecretKey, OpenError> {
-        if self.log_n > max_log_n {
-            return Err(OpenError::Cost);
-        }
-        let stretched = stretch(password, &self.salt, self.log_n).map_err(|error| match error {
+        let stretched = self.scrypt_input(max_log_n)?.stretch(password).map_err(|error| match error {
             // No longer password seals anything.
             StretchError::Password => OpenError::Authentication,
             StretchError::Memory => OpenError::Memory,
         })?;
+        self.open_stretched(&stretched)
+    }
+
+    /// Returns the cost of the password, with which [`ScryptInput::stretch`] prepares
+    /// [`EncryptedKey::open_stretched`], for example on another thread.
+    ///
+    /// # Errors
+    /// [`OpenError::Cost`] if it is above `max_log_n`.
+    pub const fn scrypt_input(&self, max_log_n: u8) -> Result<ScryptInput, OpenError> {
+        if self.log_n > max_log_n {
+            return Err(OpenError::Cost);
+        }
+        Ok(ScryptInput { log_n: self.log_n, salt: self.salt })
+    }
+
+    /// Decrypts the key with a password that was stretched.
+    ///
+    /// # Errors
+    /// [`OpenError::Authentication`], [`OpenError::Key`].
+    pub fn open_stretched(&self, stretched: &Stretched) -> Result<SecretKey, OpenError> {
         let (key, data) = (stretched.expose_secret(), [self.handling.to_byte()]);
         let plain = Plain::try_init_with(|text| {
             text.copy_from_slice(&self.ciphertext);
@@ -214,23 +259,64 @@ impl EncryptedKey {
     }
 }
 
-enum StretchError {
+/// Salt and cost of scrypt, which are public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "callers pass it to other threads")]
+pub struct ScryptInput {
+    /// Cost: 1 to [`MAX_LOG_N`]. scrypt takes `2^log_n` KiB and as much time.
+    pub log_n: u8,
+    /// Salt, which the key's owner chose at random.
+    pub salt: [u8; SALT_LEN],
+}
+
+impl ScryptInput {
+    /// Chooses a salt for a new key. `log_n` is [`DEFAULT_LOG_N`] to [`MAX_LOG_N`].
+    ///
+    /// # Errors
+    /// [`SealError::Cost`], [`SealError::Random`].
+    pub fn new(log_n: u8, random: &mut impl Random) -> Result<Self, SealError> {
+        if !(DEFAULT_LOG_N..=MAX_LOG_N).contains(&log_n) {
+            return Err(SealError::Cost);
+        }
+        let mut salt = [0; SALT_LEN];
+        random.fill(&mut salt).map_err(|_| SealError::Random)?;
+        Ok(Self { log_n, salt })
+    }
+
+    /// Stretches a password: `scrypt(NFKC(password), salt, N = 2^log_n, r = 8, p = 1)`.
+    ///
+    /// # Errors
+    /// [`StretchError`].
+    pub fn stretch(&self, password: &str) -> Result<Stretched, StretchError> {
+        let mut own = Password::EMPTY;
+        own.fill(password).ok_or(StretchError::Password)?;
+        let memory = scrypt::memory(self.log_n, R, P).ok_or(StretchError::Memory)?;
+        // If the cost is in range, nothing else can fail.
+        scrypt::derive(own.as_bytes(), &self.salt, self.log_n, R, P, memory)
+            .map_err(|_| StretchError::Memory)
+    }
+}
+
+/// A password was not stretched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StretchError {
+    /// The password has more than [`MAX_PASSWORD`] bytes, in NFKC or before.
     Password,
+    /// There is not as much memory as scrypt needs, or the cost is out of its range.
     Memory,
 }
 
-/// `log_n` is 1 to [`MAX_LOG_N`].
-fn stretch(
-    password: &str,
-    salt: &[u8; SALT_LEN],
-    log_n: u8,
-) -> Result<scrypt::Stretched, StretchError> {
-    let mut own = Password::EMPTY;
-    own.fill(password).ok_or(StretchError::Password)?;
-    let memory = scrypt::memory(log_n, R, P).ok_or(StretchError::Memory)?;
-    // The parameters are in range, so that nothing else can fail.
-    scrypt::derive(own.as_bytes(), salt, log_n, R, P, memory).map_err(|_| StretchError::Memory)
+impl fmt::Display for StretchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Password => "the password is too long",
+            Self::Memory => "there is not as much memory as scrypt needs",
+        })
+    }
 }
+
+impl core::error::Error for StretchError {}
 
 /// Error of encryption: the reason why there is no encrypted key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

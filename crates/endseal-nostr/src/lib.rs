@@ -14,11 +14,13 @@
 //! | decide about them | [`policy`] |
 //! | encrypt between two keys | [`nip44`]; [`nip04`] for clients that know nothing else |
 //! | send a private message | [`gift_wrap`] |
-//! | keep a secret key under a password | `encrypted_key` (feature `std`) |
+//! | keep a secret key under a password | `encrypted_key` (`std` or `encrypted-key`) |
 //!
 //! # Crate features
 //! * `std` (default): encrypted secret keys (NIP-49), and the curve by libsecp256k1 instead of
 //!   portable code.
+//! * `encrypted-key`: encrypted secret keys without `std`. The caller normalises passwords, and has
+//!   an allocator that zeroes what it frees.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
@@ -28,7 +30,7 @@ extern crate alloc;
 
 pub mod bech32;
 pub mod connect;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "encrypted-key"))]
 pub mod encrypted_key;
 pub mod entity;
 pub mod event;

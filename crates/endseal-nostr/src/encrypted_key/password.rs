@@ -3,6 +3,7 @@
 use core::fmt::Write;
 
 use endseal_crypto::secret::wipe;
+#[cfg(feature = "std")]
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 /// Longest password in bytes of UTF-8, before and after it is normalised: bounds the work of
@@ -19,12 +20,15 @@ impl Password {
     /// A place for a password: it is filled where it stays, as a move would leave a copy behind.
     pub(super) const EMPTY: Self = Self { bytes: [0; MAX_PASSWORD], len: 0 };
 
-    /// Appends a password in NFKC. `None` if it is too long.
+    /// Appends a password in NFKC, in which it is already without `std`. `None` if it is too long.
     pub(super) fn fill(&mut self, password: &str) -> Option<()> {
         if password.len() > MAX_PASSWORD {
             return None;
         }
-        ComposingNormalizerBorrowed::new_nfkc().normalize_to(password, self).ok()
+        #[cfg(feature = "std")]
+        return ComposingNormalizerBorrowed::new_nfkc().normalize_to(password, self).ok();
+        #[cfg(not(feature = "std"))]
+        self.write_str(password).ok()
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {
@@ -48,7 +52,7 @@ impl Drop for Password {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
 
