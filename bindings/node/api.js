@@ -1,29 +1,12 @@
 // End-to-end encryption of messages and files. `index.d.ts` has the documentation.
 
-import { EndsealError, failure } from './error.js';
+import { argument, attempt, attemptLater, checkOptions, made, optionOf, partOf, parts } from './checks.js';
+import { failure } from './error.js';
 import { module } from './module.js';
 
 export { EndsealError } from './error.js';
 
 const utf8 = new TextEncoder();
-
-function attempt(work) {
-  try {
-    return work();
-  } catch (error) {
-    throw failure(error);
-  }
-}
-
-async function attemptLater(work) {
-  try {
-    return await work();
-  } catch (error) {
-    throw failure(error);
-  }
-}
-
-const argument = (message) => new EndsealError('argument', message);
 
 function bytesOf(value, name) {
   if (value instanceof Uint8Array) return value;
@@ -35,38 +18,9 @@ function textOrBytes(value, name) {
   return typeof value === 'string' ? utf8.encode(value) : bytesOf(value, name);
 }
 
-/** An option that is not known would be a check that is not made. */
-function checkOptions(options, names) {
-  for (const name of Object.keys(options ?? {})) {
-    if (!names.includes(name)) throw argument(`there is no option ${name}: ${names.join(', ')}`);
-  }
-}
-
-/** An option of a type, or undefined. */
-function optionOf(options, name, type) {
-  const value = options[name];
-  if (value === undefined || typeof value === type) return value;
-  throw argument(`${name} is a ${type}`);
-}
-
 function contextOf(options) {
   if (options?.context === undefined) throw argument('a context is needed');
   return textOrBytes(options.context, 'the context');
-}
-
-/** What the module has of the objects of this package. No object has a property with a secret. */
-const parts = new WeakMap();
-
-function partOf(value, kind, name = 'it') {
-  const part = value instanceof kind ? parts.get(value) : undefined;
-  if (!part) throw argument(`${name} is an object of ${kind.name}`);
-  return part;
-}
-
-function made(kind, part) {
-  const object = Object.create(kind.prototype);
-  parts.set(object, part);
-  return object;
 }
 
 /** The text of a public identity; the rest is read from it when it is needed. */

@@ -1,6 +1,7 @@
 // Argon2id in a worker: it takes half a second, in which the thread of the caller has other tasks.
 
 import { call, utf8Length } from './memory.js';
+import { ask } from './worker-of.js';
 
 /** Opens an identity file. Returns the number of the identity. */
 export function unlock(file, entered, normalised) {
@@ -46,22 +47,6 @@ export function work({ file, passphrase, normalised, once, isLock }) {
     if (identity) call('identity_free', [identity]);
     file.fill(0);
     once.fill(0);
-  }
-}
-
-/** Asks a worker. Returns nothing if none can be started. */
-async function ask(start, message) {
-  let worker;
-  try {
-    worker = start();
-    worker.post(message);
-    const { file, error } = await worker.answer;
-    return file ? { file } : { error };
-  } catch {
-    // A content security policy, a bundler without the file, a service worker.
-    return undefined;
-  } finally {
-    worker?.close();
   }
 }
 

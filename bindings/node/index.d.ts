@@ -11,7 +11,20 @@ export type Code =
   | 'replayed'
   | 'passphrase'
   | 'random'
-  | 'argument';
+  | 'argument'
+  // Those of endseal/nostr.
+  | 'length'
+  | 'encoding'
+  | 'event'
+  | 'kind'
+  | 'wrap'
+  | 'seal'
+  | 'rumor'
+  | 'author'
+  | 'refused'
+  | 'timeout'
+  | 'relay'
+  | 'closed';
 
 /** Bytes that other functions of the platform take: not of shared memory. */
 export type Bytes = ReturnType<Uint8Array['slice']>;

@@ -1,7 +1,9 @@
 // The package where modules cannot await, as in service workers: `init` loads WebAssembly.
 
+import { compiled } from './download.js';
 import { use } from './module.js';
 import { imports, moduleOf } from './wasm.js';
+import { ofPage } from './worker-of.js';
 
 export * from './api.js';
 
@@ -19,33 +21,10 @@ export function init(source = new URL('./endseal.wasm', import.meta.url)) {
 }
 
 async function load(source) {
-  const isFile = typeof source === 'string' || source instanceof URL;
-  const given = isFile ? await download(source) : source;
-  const module = given instanceof WebAssembly.Module ? given : await WebAssembly.compile(given);
+  const module = await compiled(source);
   const instance = await WebAssembly.instantiate(module, imports);
   // Service workers cannot start workers.
   use(moduleOf({ instance, module }, globalThis.Worker && worker));
 }
 
-async function download(url) {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
-  const bytes = await response.arrayBuffer();
-  // A server may answer with a page in the place of a file that is missing.
-  const isWasm = bytes.byteLength >= 4 && new DataView(bytes).getUint32(0) === 0x0061736d;
-  if (!isWasm) throw new Error(`${url} is no WebAssembly`);
-  return bytes;
-}
-
-function worker() {
-  const started = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-  const answer = new Promise((resolve, reject) => {
-    started.onmessage = ({ data }) => resolve(data);
-    started.onmessageerror = reject;
-    started.onerror = (event) => {
-      event.preventDefault();
-      reject(event);
-    };
-  });
-  return { answer, post: (message) => started.postMessage(message), close: () => started.terminate() };
-}
+const worker = () => ofPage(new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }));

@@ -1,6 +1,7 @@
 // The classes of the native module, made from the functions of the WebAssembly module.
 
 import { lockInWorker, unlockInWorker } from './argon2id.js';
+import { handleOf } from './handle.js';
 import { call, has, start } from './memory.js';
 import { pause, turn } from './pause.js';
 import { Chunks, ahead, isThere as hasWebCrypto, wipe } from './web-crypto.js';
@@ -9,38 +10,7 @@ export { imports } from './memory.js';
 
 const textOf = (bytes) => new TextDecoder().decode(bytes);
 
-/** Objects that were not freed are freed when JavaScript has no use for them. */
-const forgotten = new FinalizationRegistry(({ kind, number }) => {
-  try {
-    call(`${kind}_free`, [number]);
-  } catch {
-    // The module has stopped, and its memory was wiped.
-  }
-});
-
-/** An object of the module, which knows it by a number. */
-class Handle {
-  #kind;
-  #number;
-
-  constructor(kind, number) {
-    this.#kind = kind;
-    this.#number = number;
-    forgotten.register(this, { kind, number }, this);
-  }
-
-  get number() {
-    if (!this.#number) throw new Error(`argument: the ${this.#kind} was disposed of`);
-    return this.#number;
-  }
-
-  free() {
-    if (!this.#number) return;
-    forgotten.unregister(this);
-    call(`${this.#kind}_free`, [this.#number]);
-    this.#number = 0;
-  }
-}
+const Handle = handleOf(call);
 
 class Identity extends Handle {
   #public;

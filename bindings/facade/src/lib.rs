@@ -5,6 +5,8 @@ mod detached_open_stream;
 mod error;
 mod identity;
 mod inspect;
+#[cfg(feature = "nostr")]
+pub mod nostr;
 mod open;
 mod open_stream;
 mod passphrase;

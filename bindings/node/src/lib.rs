@@ -3,6 +3,7 @@
 
 mod error;
 mod identity;
+mod nostr;
 mod open;
 mod seal;
 #[cfg(feature = "test-vectors")]

@@ -1,35 +1,11 @@
 // Secrets leave the memory of WebAssembly when the last object that needs them is disposed of.
 
 import { allOf, equal, failure, ok, test } from './check.js';
+import {
+  add, begin, drawn, exportsOf, isWiped as isMemoryWiped, known, left, lookInto, snapshot, watch,
+} from './watch.js';
 
-let exported;
-let memory;
-/** All random bytes that the module has drawn. */
-const drawn = [];
-
-function noted(instance) {
-  exported = instance.exports;
-  memory = exported.memory;
-}
-const { Instance, instantiate } = WebAssembly;
-WebAssembly.instantiate = async (...given) => {
-  const result = await instantiate(...given);
-  noted(result.instance ?? result);
-  return result;
-};
-WebAssembly.Instance = class extends Instance {
-  constructor(...given) {
-    super(...given);
-    noted(this);
-  }
-};
-const { getRandomValues } = crypto;
-crypto.getRandomValues = (array) => {
-  getRandomValues.call(crypto, array);
-  drawn.push(array.slice());
-  snapshot();
-  return array;
-};
+lookInto('identity_generate');
 
 /** Keys that Web Cryptography has, and keys and plaintexts that went to it or came from it. */
 const [contentKeys, given] = [[], []];
@@ -52,51 +28,6 @@ for (const name of ['importKey', 'encrypt', 'decrypt']) {
 const { work } = await import('./node_modules/endseal/argon2id.js');
 const { Identity, PublicIdentity, Recipients, open, openMany, openStream, seal, sealStream } = await import('endseal');
 
-const LENGTH = 8;
-/** Words below this may be addresses and lengths of the allocator. */
-const ADDRESS = 1 << 27;
-
-/** Windows of 8 bytes, none of which is zero, at multiples of 4, or at all offsets. */
-function* windows(bytes, everywhere) {
-  const padded = new Uint8Array(Math.ceil(bytes.length / 4) * 4 + LENGTH);
-  padded.set(bytes);
-  const words = new Uint32Array(padded.buffer);
-  const view = new DataView(padded.buffer);
-  for (let word = 0; word + 2 < words.length; word += 1) {
-    if (words[word] < ADDRESS && words[word + 1] < ADDRESS) continue;
-    const first = 4 * word;
-    const last = everywhere ? Math.min(first + 3, bytes.length - LENGTH) : first;
-    for (let at = first; at <= last; at += 1) {
-      let length = 0;
-      while (length < LENGTH && padded[at + length] !== 0) length += 1;
-      if (length === LENGTH) yield view.getBigUint64(at);
-    }
-  }
-}
-
-/** Contents of the memory, before there were secrets and while there are. */
-const [before, secrets] = [new Set(), new Map()];
-let watched = false;
-
-function add(name, bytes) {
-  for (const window of windows(bytes, true)) if (!before.has(window)) secrets.set(window, name);
-}
-
-/** What is in the memory now is a secret, or made from one. */
-function snapshot() {
-  if (watched) for (const window of windows(new Uint8Array(memory.buffer), false)) if (!before.has(window)) secrets.set(window, 'a snapshot');
-}
-
-/** Names of the secrets that are still there. */
-function left() {
-  const found = new Map();
-  for (const window of windows(new Uint8Array(memory.buffer), true)) {
-    const name = secrets.get(window);
-    if (name) found.set(name, (found.get(name) ?? 0) + 1);
-  }
-  return Object.fromEntries(found);
-}
-
 const context = 'example.org/memory';
 const passphrase = 'a passphrase of many words';
 const short = 'a short content that no one else may read';
@@ -111,7 +42,7 @@ test('secrets are gone when the identity was disposed of', async () => {
   const publics = texts.map((text) => PublicIdentity.parse(text));
   const to = new Recipients(publics);
   made.forEach((it) => it.dispose());
-  for (const window of windows(new Uint8Array(memory.buffer), true)) before.add(window);
+  begin();
 
   for (const bytes of keys) {
     add('drawn for a key', bytes);
@@ -127,7 +58,7 @@ test('secrets are gone when the identity was disposed of', async () => {
   add('the long content', long);
   equal(left(), {}, 'after generate and lock');
 
-  watched = true;
+  watch(true);
   const identity = await Identity.unlock(file, passphrase);
   snapshot();
   ok(left()['drawn for a key'] > 0, 'the test finds no key that is there');
@@ -171,7 +102,7 @@ test('secrets are gone when the identity was disposed of', async () => {
   ok(left()['the long content'] > 0, 'a stream holds its last block');
   await partly.content.cancel();
   identity.dispose();
-  watched = false;
+  watch(false);
   for (const bytes of drawn) add('drawn', bytes);
   ok(contentKeys.length >= 7, `${contentKeys.length} streams`);
   for (const bytes of contentKeys) add('a key of chunks', bytes);
@@ -180,7 +111,7 @@ test('secrets are gone when the identity was disposed of', async () => {
   await new Promise((next) => setTimeout(next, 100));
   const isWiped = (bytes) => bytes.every((byte) => byte === 0);
   equal(given.filter((bytes) => !isWiped(bytes)).length, 0, 'given to Web Cryptography');
-  ok(secrets.size > 100_000, `${secrets.size}`);
+  ok(known() > 100_000, `${known()}`);
 });
 
 test('a call that fails within the module wipes it, and was the last one', async () => {
@@ -188,9 +119,9 @@ test('a call that fails within the module wipes it, and was the last one', async
   add('drawn', drawn.at(-1));
   ok(left().drawn > 0);
   // No room for a function's variables: it writes beyond the memory.
-  exported.__stack_pointer.value = 16;
+  exportsOf().__stack_pointer.value = 16;
   equal((await failure(() => Identity.generate())).message, 'endseal has stopped');
-  ok(new Uint8Array(memory.buffer).every((byte) => byte === 0));
+  ok(isMemoryWiped());
   ok((await failure(() => seal('', { from: identity, to: [], context }))) instanceof Error);
   equal((await failure(() => identity.lock('x'))).message, 'endseal has stopped');
 });

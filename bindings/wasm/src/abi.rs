@@ -1,43 +1,15 @@
-//! The functions that JavaScript calls, and the one that it provides. The attributes and the
-//! declaration are the only unsafe code of this crate: names of functions are unique, and what is
-//! called takes and returns numbers.
+//! The functions that JavaScript calls. Their attributes are the only unsafe code of this crate.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use endseal_wasm_abi::exports;
+#[cfg(feature = "test-vectors")]
+use endseal_wasm_abi::more_exports;
 
-use crate::entropy::ENTROPY;
-use crate::module::{Answer, Module};
+use crate::module::Module;
 use crate::open::Opening;
 use crate::seal::Sealing;
 
-#[link(wasm_import_module = "endseal")]
-unsafe extern "C" {
-    /// Writes random bytes at the beginning of [`ENTROPY`], and nowhere else. Returns 1 if it did.
-    pub(crate) safe fn fill_entropy(len: usize) -> i32;
-}
-
-static MODULE: Mutex<Module> = Mutex::new(Module::new());
-
-fn module() -> MutexGuard<'static, Module> {
-    MODULE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn answer(call: impl FnOnce(&mut Module) -> Answer) -> i32 {
-    let mut module = module();
-    let answer = call(&mut module);
-    module.settle(answer)
-}
-
-/// Exports functions.
-macro_rules! export {
-    ($($name:ident($($argument:ident: $type:ty),* $(,)?) => $call:expr;)*) => {$(
-        #[unsafe(no_mangle)]
-        extern "C" fn $name($($argument: $type),*) -> i32 {
-            answer($call)
-        }
-    )*};
-}
-
-export! {
+exports! {
+    Module:
     identity_generate() => Module::generate;
     identity_unlock(file_len: usize, passphrase_len: usize) =>
         |it| it.unlock(file_len, passphrase_len);
@@ -102,7 +74,7 @@ export! {
 }
 
 #[cfg(feature = "test-vectors")]
-export! {
+more_exports! {
     identity_from_seeds() => Module::from_seeds;
 }
 
@@ -130,35 +102,4 @@ fn opening(
     let senders_len = usize::try_from(senders_len).ok();
     let requires_post_quantum = hybrid != 0;
     Opening { identity, context_len, senders_len, max_age, now, requires_post_quantum }
-}
-
-/// Returns the address at which JavaScript writes the input of the next call, 0 if there is not so
-/// much memory.
-#[unsafe(no_mangle)]
-extern "C" fn reserve(len: usize) -> usize {
-    module().reserve(len)
-}
-
-/// Returns the address of the output of the last call.
-#[unsafe(no_mangle)]
-extern "C" fn output() -> usize {
-    module().output.as_ptr() as usize
-}
-
-/// Returns the length of the output of the last call.
-#[unsafe(no_mangle)]
-extern "C" fn output_len() -> usize {
-    module().output.len()
-}
-
-/// Wipes input and output.
-#[unsafe(no_mangle)]
-extern "C" fn release() {
-    module().release();
-}
-
-/// Returns the address for [`fill_entropy`].
-#[unsafe(no_mangle)]
-extern "C" fn entropy() -> usize {
-    ENTROPY.as_ptr() as usize
 }

@@ -4,20 +4,11 @@ use endseal_facade::{
     DetachedOpenStream, Error, Identity, OpenStream, Passphrase, PublicIdentity, Recipients,
     SealStream,
 };
-
-use crate::entropy::WebRandom;
-use crate::table::Table;
-
-/// Result of a call: a number, which is never negative.
-pub(crate) type Answer = Result<i32, Error>;
+use endseal_wasm_abi::{Answer, Buffers, Table, WebRandom, split, text};
 
 /// Buffers and objects. There is one thread.
 pub(crate) struct Module {
-    /// Values that JavaScript wrote for the next call, without anything in between. Its arguments
-    /// have the lengths of all but the last.
-    pub(crate) input: Vec<u8>,
-    /// Bytes that the last call returns, or code and text of its error: `header: not a …`.
-    pub(crate) output: Vec<u8>,
+    pub(crate) buffers: Buffers,
     pub(crate) identities: Table<Identity>,
     pub(crate) publics: Table<PublicIdentity>,
     pub(crate) recipients: Table<Recipients>,
@@ -29,8 +20,7 @@ pub(crate) struct Module {
 impl Module {
     pub(crate) const fn new() -> Self {
         Self {
-            input: Vec::new(),
-            output: Vec::new(),
+            buffers: Buffers::new(),
             identities: Table::new(),
             publics: Table::new(),
             recipients: Table::new(),
@@ -40,45 +30,13 @@ impl Module {
         }
     }
 
-    /// Makes the input buffer, and returns its address; 0 if there is not so much memory.
-    pub(crate) fn reserve(&mut self, len: usize) -> usize {
-        self.input = Vec::new();
-        if self.input.try_reserve_exact(len).is_err() {
-            return 0;
-        }
-        // Optimised for size, `resize` writes byte by byte.
-        while self.input.len() < len {
-            let zeros = &[0; 4_096][..(len - self.input.len()).min(4_096)];
-            self.input.extend_from_slice(zeros);
-        }
-        self.input.as_ptr() as usize
-    }
-
-    /// Frees both buffers, which wipes them.
-    pub(crate) fn release(&mut self) {
-        (self.input, self.output) = (Vec::new(), Vec::new());
-    }
-
-    /// Returns the number of an answer, or -1, and then the error is the output.
-    pub(crate) fn settle(&mut self, answer: Answer) -> i32 {
-        answer.unwrap_or_else(|error| {
-            self.output = format!("{}: {error}", error.code()).into_bytes();
-            -1
-        })
-    }
-
-    /// Splits the input behind the first value.
-    pub(crate) fn split(&self, len: usize) -> Result<(&[u8], &[u8]), Error> {
-        split(&self.input, len)
-    }
-
     pub(crate) fn generate(&mut self) -> Answer {
         self.identities.insert(Identity::generate(&mut WebRandom)?)
     }
 
     /// The input is the file, the passphrase and its form NFKC.
     pub(crate) fn unlock(&mut self, file_len: usize, passphrase_len: usize) -> Answer {
-        let (file, rest) = self.split(file_len)?;
+        let (file, rest) = self.buffers.split(file_len)?;
         let identity = Identity::unlock(file, &passphrase(rest, passphrase_len)?)?;
         self.identities.insert(identity)
     }
@@ -86,14 +44,14 @@ impl Module {
     /// The input is the passphrase and its form NFKC, the output the file. It is cheap to open for
     /// a passphrase that cannot be guessed.
     pub(crate) fn lock(&mut self, identity: u32, passphrase_len: usize, is_cheap: bool) -> Answer {
-        let passphrase = passphrase(&self.input, passphrase_len)?;
+        let passphrase = passphrase(&self.buffers.input, passphrase_len)?;
         let identity = self.identities.get(identity)?;
         let file = if is_cheap {
             identity.lock_cheaply(&passphrase, &mut WebRandom)?
         } else {
             identity.lock(&passphrase, &mut WebRandom)?
         };
-        self.output = file.into_bytes();
+        self.buffers.output = file.into_bytes();
         Ok(0)
     }
 
@@ -112,7 +70,7 @@ impl Module {
     #[cfg(feature = "test-vectors")]
     pub(crate) fn from_seeds(&mut self) -> Answer {
         let wrong = |_| Error::argument("a seed of another length");
-        let (ed25519, mlkem768) = self.split(32)?;
+        let (ed25519, mlkem768) = self.buffers.split(32)?;
         let (ed25519, mlkem768) = (ed25519.try_into(), mlkem768.try_into());
         let identity = Identity::from_seeds(ed25519.map_err(wrong)?, mlkem768.map_err(wrong)?);
         self.identities.insert(identity)
@@ -120,18 +78,18 @@ impl Module {
 
     /// The input is the text form.
     pub(crate) fn parse(&mut self) -> Answer {
-        let parsed = PublicIdentity::parse(text(&self.input)?.trim())?;
+        let parsed = PublicIdentity::parse(text(&self.buffers.input)?.trim())?;
         self.publics.insert(parsed)
     }
 
     /// The output is the text form.
     pub(crate) fn text(&mut self, public: u32) -> Answer {
-        self.output = self.publics.get(public)?.to_string().into_bytes();
+        self.buffers.output = self.publics.get(public)?.to_string().into_bytes();
         Ok(0)
     }
 
     pub(crate) fn key(&mut self, public: u32) -> Answer {
-        self.output = self.publics.get(public)?.key().to_vec();
+        self.buffers.output = self.publics.get(public)?.key().to_vec();
         Ok(0)
     }
 
@@ -146,7 +104,7 @@ impl Module {
 
     /// The input is the numbers of public identities.
     pub(crate) fn prepare(&mut self) -> Answer {
-        let of = publics(&mut self.publics, &self.input)?;
+        let of = publics(&mut self.publics, &self.buffers.input)?;
         self.recipients.insert(Recipients::new(&of)?)
     }
 
@@ -175,12 +133,4 @@ pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
 fn passphrase(input: &[u8], len: usize) -> Result<Passphrase, Error> {
     let (entered, normalised) = split(input, len)?;
     Passphrase::with_normal_form(text(entered)?, text(normalised)?)
-}
-
-fn split(input: &[u8], len: usize) -> Result<(&[u8], &[u8]), Error> {
-    input.split_at_checked(len).ok_or_else(|| Error::argument("the input is too short"))
-}
-
-fn text(bytes: &[u8]) -> Result<&str, Error> {
-    std::str::from_utf8(bytes).map_err(|_| Error::argument("the text is not UTF-8"))
 }

@@ -2,8 +2,9 @@
 
 use endseal_facade as facade;
 use endseal_facade::{AgeLimit, DetachedOpenStream, Error, OpenOptions, OpenStream};
+use endseal_wasm_abi::Answer;
 
-use crate::module::{Answer, Module, publics, words};
+use crate::module::{Module, publics, words};
 use crate::record;
 
 /// Arguments of all calls that open.
@@ -24,7 +25,7 @@ impl Opening {
     fn options(self, module: &mut Module) -> Result<OpenOptions, Error> {
         let senders = match self.senders_len {
             Some(len) => {
-                let numbers = module.input.get(self.context_len..self.context_len + len);
+                let numbers = module.buffers.input.get(self.context_len..self.context_len + len);
                 Some(publics(&mut module.publics, numbers.unwrap_or_default())?)
             }
             None => None,
@@ -32,7 +33,7 @@ impl Opening {
         let limit = || AgeLimit { now: self.now as u64, max: self.max_age as u64 };
         Ok(OpenOptions {
             identity: module.identities.get(self.identity)?.clone(),
-            context: module.split(self.context_len)?.0.to_vec(),
+            context: module.buffers.split(self.context_len)?.0.to_vec(),
             senders,
             age: (self.max_age >= 0.0).then(limit),
             requires_post_quantum: self.requires_post_quantum,
@@ -49,9 +50,9 @@ impl Module {
     /// The input is context, senders and the envelope; the output is facts and the content.
     pub(crate) fn open(&mut self, opening: Opening) -> Answer {
         let options = opening.options(self)?;
-        let opened = facade::open(self.split(opening.len())?.1, &options)?;
-        record::append(&opened.info, &mut self.output);
-        self.output.extend_from_slice(&opened.content);
+        let opened = facade::open(self.buffers.split(opening.len())?.1, &options)?;
+        record::append(&opened.info, &mut self.buffers.output);
+        self.buffers.output.extend_from_slice(&opened.content);
         Ok(0)
     }
 
@@ -60,6 +61,7 @@ impl Module {
     pub(crate) fn open_many(&mut self, opening: Opening, count: usize) -> Answer {
         let options = opening.options(self)?;
         let (lens, mut rest) = self
+            .buffers
             .split(opening.len())?
             .1
             .split_at_checked(4 * count)
@@ -71,7 +73,7 @@ impl Module {
             rest = behind;
         }
         let results = facade::open_many(&envelopes, &options);
-        let mut output = Vec::with_capacity(self.input.len());
+        let mut output = Vec::with_capacity(self.buffers.input.len());
         for result in results {
             let start = output.len();
             output.extend([0; 5]);
@@ -86,7 +88,7 @@ impl Module {
             let len = u32::try_from(output.len() - start - 5).unwrap_or(u32::MAX);
             output[start..start + 4].copy_from_slice(&len.to_le_bytes());
         }
-        self.output = output;
+        self.buffers.output = output;
         Ok(0)
     }
 
@@ -98,20 +100,20 @@ impl Module {
 
     /// The input is bytes of the envelope, the output content.
     pub(crate) fn feed(&mut self, stream: u32) -> Answer {
-        self.output = self.open_streams.get(stream)?.feed(&self.input)?;
+        self.buffers.output = self.open_streams.get(stream)?.feed(&self.buffers.input)?;
         Ok(0)
     }
 
     /// The output is the rest of the content.
     pub(crate) fn finish_opening(&mut self, stream: u32) -> Answer {
-        self.output = self.open_streams.get(stream)?.finish()?;
+        self.buffers.output = self.open_streams.get(stream)?.finish()?;
         Ok(0)
     }
 
     /// Returns 1 if the facts are known, which are then the output.
     pub(crate) fn facts(&mut self, stream: u32) -> Answer {
         let Some(info) = self.open_streams.get(stream)?.info() else { return Ok(0) };
-        record::append(info, &mut self.output);
+        record::append(info, &mut self.buffers.output);
         Ok(1)
     }
 
@@ -124,36 +126,36 @@ impl Module {
     /// The input is bytes of header and slots. Returns how many it took; the output is the key of
     /// the chunks and the first nonce, when there are no more slots.
     pub(crate) fn feed_detached(&mut self, stream: u32) -> Answer {
-        let (taken, begin) = self.detached_streams.get(stream)?.feed(&self.input)?;
-        self.output = begin.unwrap_or_default();
+        let (taken, begin) = self.detached_streams.get(stream)?.feed(&self.buffers.input)?;
+        self.buffers.output = begin.unwrap_or_default();
         Ok(i32::try_from(taken).unwrap_or(i32::MAX))
     }
 
     /// The input is plaintexts of chunks, the output content.
     pub(crate) fn take_detached(&mut self, stream: u32) -> Answer {
-        self.output = self.detached_streams.get(stream)?.take(&self.input)?;
+        self.buffers.output = self.detached_streams.get(stream)?.take(&self.buffers.input)?;
         Ok(0)
     }
 
     /// The input is the plaintext of the last chunk, the output the rest of the content.
     pub(crate) fn finish_detached(&mut self, stream: u32) -> Answer {
-        self.output = self.detached_streams.get(stream)?.finish(&self.input)?;
+        self.buffers.output = self.detached_streams.get(stream)?.finish(&self.buffers.input)?;
         Ok(0)
     }
 
     /// Returns 1 if the facts are known, which are then the output.
     pub(crate) fn detached_facts(&mut self, stream: u32) -> Answer {
         let Some(info) = self.detached_streams.get(stream)?.info() else { return Ok(0) };
-        record::append(info, &mut self.output);
+        record::append(info, &mut self.buffers.output);
         Ok(1)
     }
 
     /// The input is an envelope; the output is the length of its content as an `f64` (NaN if it
     /// was cut short) and the name of its suite. Returns the number of slots.
     pub(crate) fn inspect(&mut self) -> Answer {
-        let facade::Inspected { suite, slots, content_len } = facade::inspect(&self.input)?;
+        let facade::Inspected { suite, slots, content_len } = facade::inspect(&self.buffers.input)?;
         let content_len = content_len.map_or(f64::NAN, |it| it as f64);
-        self.output = [&content_len.to_le_bytes()[..], suite.as_bytes()].concat();
+        self.buffers.output = [&content_len.to_le_bytes()[..], suite.as_bytes()].concat();
         Ok(i32::try_from(slots).unwrap_or(i32::MAX))
     }
 }

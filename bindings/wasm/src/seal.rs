@@ -2,9 +2,9 @@
 
 use endseal_facade as facade;
 use endseal_facade::{Error, SealOptions, SealStream, SuiteChoice};
+use endseal_wasm_abi::{Answer, WebRandom};
 
-use crate::entropy::WebRandom;
-use crate::module::{Answer, Module};
+use crate::module::Module;
 
 /// Arguments of all calls that seal.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ impl Sealing {
         Ok(SealOptions {
             sender: module.identities.get(self.sender)?.clone(),
             recipients: module.recipients.get(self.recipients)?.clone(),
-            context: module.split(self.context_len)?.0.to_vec(),
+            context: module.buffers.split(self.context_len)?.0.to_vec(),
             time: (time > 0).then_some(time),
             suite: if self.hybrid { SuiteChoice::Hybrid } else { SuiteChoice::X25519 },
             hides_count: self.hides_count,
@@ -36,8 +36,8 @@ impl Module {
     /// The input is the context and the content, the output the envelope.
     pub(crate) fn seal(&mut self, sealing: Sealing) -> Answer {
         let options = sealing.options(self)?;
-        let (_, content) = self.split(sealing.context_len)?;
-        self.output = facade::seal(content, &options, &mut WebRandom)?;
+        let (_, content) = self.buffers.split(sealing.context_len)?;
+        self.buffers.output = facade::seal(content, &options, &mut WebRandom)?;
         Ok(0)
     }
 
@@ -52,19 +52,19 @@ impl Module {
     pub(crate) fn seal_detached(&mut self, sealing: Sealing) -> Answer {
         let options = sealing.options(self)?;
         let (stream, begin) = SealStream::new_detached(&options, &mut WebRandom)?;
-        self.output = begin;
+        self.buffers.output = begin;
         self.seal_streams.insert(stream)
     }
 
     /// The input is content, the output bytes of the envelope.
     pub(crate) fn push(&mut self, stream: u32) -> Answer {
-        self.output = self.seal_streams.get(stream)?.push(&self.input)?;
+        self.buffers.output = self.seal_streams.get(stream)?.push(&self.buffers.input)?;
         Ok(0)
     }
 
     /// The output is the end of the envelope.
     pub(crate) fn finish_sealing(&mut self, stream: u32) -> Answer {
-        self.output = self.seal_streams.get(stream)?.finish()?;
+        self.buffers.output = self.seal_streams.get(stream)?.finish()?;
         Ok(0)
     }
 }

@@ -220,7 +220,8 @@ const MLS: &[&str] = &[
 ];
 /// Without a package of its own, this workspace needs the names.
 const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-c \
-                            -p endseal-facade -p endseal-napi -p endseal-python -p endseal-wasm --check";
+                            -p endseal-facade -p endseal-napi -p endseal-python -p endseal-wasm \
+                            -p endseal-wasm-abi -p endseal-wasm-nostr --check";
 const EMBEDDED_CLIPPY: &str = "clippy --manifest-path bindings/embedded/Cargo.toml --locked \
                                --target-dir {target}/embedded -- -D warnings";
 const DENY: &str = "deny --locked check bans licenses sources";
@@ -239,6 +240,9 @@ const BINDINGS: &[&str] = &[
     "crates/endseal-envelope",
     "crates/endseal-codec",
     "crates/endseal-nostr",
+    "crates/endseal-relay",
+    "crates/endseal-signer",
+    "crates/endseal-test-relay",
     "crates/endseal-crypto",
     "crates/endseal-cli",
     "docs/spec/node-api.md",
@@ -312,12 +316,12 @@ fn test_no_std(portable: &[String]) -> Vec<Job> {
     ]
 }
 
-/// Returns the arguments for portable crates without std. Allocation is a feature of one crate,
-/// which the step `bare` leaves out.
+/// Returns the arguments for portable crates without std. Allocation, and scrypt with it, is a
+/// feature of one crate, which the step `bare` leaves out.
 fn without_std(names: &[String]) -> String {
     let packages: String = names.iter().map(|name| format!("-p {name} ")).collect();
     let has_crypto = names.iter().any(|name| name == CRYPTO);
-    let alloc = if has_crypto { format!(" --features {CRYPTO}/alloc") } else { String::new() };
+    let alloc = if has_crypto { format!(" --features {CRYPTO}/scrypt") } else { String::new() };
     format!("{packages}--no-default-features{alloc}")
 }
 

@@ -2,21 +2,26 @@
 
 use endseal_facade::Error;
 
-use crate::module::Answer;
+use crate::buffers::Answer;
 
 /// Objects of one type, in the order of their numbers. No number is used twice.
-pub(crate) struct Table<T> {
+pub struct Table<T> {
     objects: Vec<(u32, Box<T>)>,
     last: u32,
 }
 
 impl<T> Table<T> {
-    pub(crate) const fn new() -> Self {
+    /// Makes an empty table.
+    #[allow(clippy::new_without_default, reason = "a static needs a constant")]
+    pub const fn new() -> Self {
         Self { objects: Vec::new(), last: 0 }
     }
 
     /// Returns the number of a new object, from 1 to `i32::MAX`.
-    pub(crate) fn insert(&mut self, object: T) -> Answer {
+    ///
+    /// # Errors
+    /// `argument` if all numbers were used.
+    pub fn insert(&mut self, object: T) -> Answer {
         let number = i32::try_from(self.last + 1);
         let number = number.map_err(|_| Error::argument("there were too many objects"))?;
         self.last += 1;
@@ -24,13 +29,20 @@ impl<T> Table<T> {
         Ok(number)
     }
 
-    pub(crate) fn get(&mut self, number: u32) -> Result<&mut T, Error> {
+    /// Returns an object.
+    ///
+    /// # Errors
+    /// `argument` if there is none of this number.
+    pub fn get(&mut self, number: u32) -> Result<&mut T, Error> {
         let found = self.find(number).ok_or_else(|| Error::argument("there is no such object"))?;
         Ok(&mut self.objects[found].1)
     }
 
     /// Drops an object, if it is there.
-    pub(crate) fn remove(&mut self, number: u32) -> Answer {
+    ///
+    /// # Errors
+    /// None.
+    pub fn remove(&mut self, number: u32) -> Answer {
         if let Some(found) = self.find(number) {
             self.objects.remove(found);
         }

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use endseal_facade::{Random, RandomError};
 
-use crate::abi::fill_entropy;
+use crate::import::fill_entropy;
 
 /// Place at which JavaScript writes random bytes. It has none between two calls of
 /// [`Random::fill`].
-pub(crate) static ENTROPY: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
+pub static ENTROPY: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 
 /// The generator of Web Cryptography. It has no state here.
-pub(crate) struct WebRandom;
+pub struct WebRandom;
 
 impl Random for WebRandom {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
