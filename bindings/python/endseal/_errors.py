@@ -20,16 +20,18 @@ class EndsealError(Exception):
 
 class AuthenticationError(EndsealError):
     """Sealed to someone else, under another context, or changed (`authentication`); or an identity
-    file does not open (`passphrase`)."""
+    file or a key does not open (`passphrase`). Of a private message also `author`: it names another
+    author than the one who signed it."""
 
 
 class FormatError(EndsealError):
-    """No envelope (`header`), one beyond the limits (`limit`), or of a later version (`version`)."""
+    """No envelope (`header`), one beyond the limits (`limit`), or of a later version (`version`). Of
+    Nostr also `length`, `encoding`, `event`, `kind`, `wrap`, `seal` and `rumor`."""
 
 
 class RefusedError(EndsealError):
     """Authentic or not, but not what was asked for: `suite`, `sender`, `too-old`, `too-new` or
-    `replayed`."""
+    `replayed`; or a remote signer has `refused`."""
 
 
 class ArgumentError(EndsealError, ValueError):
@@ -42,6 +44,15 @@ _CLASSES: dict[str, type[EndsealError]] = {
     "header": FormatError,
     "limit": FormatError,
     "version": FormatError,
+    "author": AuthenticationError,
+    "length": FormatError,
+    "encoding": FormatError,
+    "event": FormatError,
+    "kind": FormatError,
+    "wrap": FormatError,
+    "seal": FormatError,
+    "rumor": FormatError,
+    "refused": RefusedError,
     "suite": RefusedError,
     "sender": RefusedError,
     "too-old": RefusedError,

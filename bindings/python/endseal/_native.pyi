@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Literal, final
@@ -6,6 +6,7 @@ from typing import Literal, final
 from typing_extensions import Buffer, Self
 
 from ._errors import EndsealError
+from .nostr._types import Event, Rumor
 
 @final
 class Identity:
@@ -166,3 +167,63 @@ class OpenStream:
     def time(self) -> datetime | None: ...
     @property
     def suite(self) -> str | None: ...
+
+@final
+class NostrKey:
+    """A secret key of Nostr, wiped by `close`, at the end of `with`, or when no one holds it. It
+    cannot be read, copied or pickled. Public keys are `npub1…` or hexadecimal digits."""
+
+    @staticmethod
+    def generate() -> NostrKey:
+        """Makes a new key."""
+    @staticmethod
+    def unlock(ncryptsec: str, passphrase: str, *, max_log_n: int = 18) -> NostrKey:
+        """Opens an `ncryptsec1…` (NIP-49). Its cost is in it: above `max_log_n`, in 2^n KiB, the code
+        is `limit`."""
+    def lock(self, passphrase: str, *, log_n: int = 16) -> str:
+        """Returns an `ncryptsec1…`. The cost is 16 (64 MiB) to 22."""
+    @property
+    def public_key(self) -> str:
+        """The public key in hexadecimal digits."""
+    def encrypt(self, peer: str, text: str) -> str:
+        """Encrypts a text (NIP-44, version 2)."""
+    def decrypt(self, peer: str, payload: str) -> str:
+        """Decrypts a text. Nothing says which of both keys encrypted it: verify the event around it."""
+    def sign(self, template: Mapping[str, object] | str) -> Event:
+        """Signs an event. `created_at` is the present unless it is there."""
+    def wrap(
+        self,
+        message: Mapping[str, object] | str,
+        recipients: Iterable[str],
+        *,
+        ephemeral: bool = False,
+        expires_after: timedelta | None = None,
+    ) -> tuple[Rumor, dict[str, Event]]:
+        """Wraps a private message (NIP-17): a text, or an event of another kind than 14. Returns it
+        as an unsigned event, which you keep, and the wrap for each receiver, of which the last are
+        you. Relays pass an `ephemeral` one on and forget it; they may delete it after
+        `expires_after`, and up to two days more."""
+    def unwrap(self, event: Mapping[str, object] | str) -> tuple[Rumor, int | None, bool]:
+        """Opens a wrap. Returns the message, which its `pubkey` has signed, the time in seconds
+        since 1970 after which it should not be shown, and whether it was ephemeral. Kind and tags
+        are yours to judge. Remember `id` to notice one that comes again."""
+    def close(self) -> None:
+        """Wipes the key, as soon as no call uses it. Every later call fails."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+    def _request(self, signer: str, request: str, at: int, /) -> str: ...
+    def _response(self, signer: str, event: str, /) -> tuple[str, str, str]: ...
+
+def public_key(text: str) -> str:
+    """Returns the hexadecimal digits of `npub1…` or of such digits."""
+
+def verify_event(event: Mapping[str, object] | str) -> None:
+    """Checks id and signature: the codes are `event` and `authentication`."""
+
+def _bunker(uri: str, /) -> tuple[str, list[str], str | None]: ...

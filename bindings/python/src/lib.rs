@@ -3,6 +3,7 @@
 mod bytes;
 mod error;
 mod identity;
+mod nostr;
 mod open;
 mod seal;
 
@@ -10,6 +11,11 @@ mod seal;
 mod _native {
     #[pymodule_export]
     use super::identity::{Identity, PublicIdentity, Recipients};
+    #[cfg(feature = "test-vectors")]
+    #[pymodule_export]
+    use super::nostr::_TestConversation;
+    #[pymodule_export]
+    use super::nostr::{_bunker, NostrKey, public_key, verify_event};
     #[pymodule_export]
     use super::open::{Inspected, OpenStream, Opened, inspect, open, open_many};
     #[pymodule_export]

@@ -15,7 +15,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     Path("notes.txt").write_bytes(b"many lines\n" * 1_000)
     names: dict[str, object] = {}
     examples = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.M | re.S)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
         exec(example, names)
     assert names["notes"] == b"many lines\n" * 1_000
