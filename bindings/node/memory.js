@@ -121,3 +121,18 @@ function memoryOf(isPublic) {
 export const { imports, start, has, call } = memoryOf(/^(public|recipients|inspect)/);
 /** The module of `endseal/nostr`. */
 export const nostr = memoryOf(/^(public_key|verify)/);
+/** The module of `endseal/roster`. */
+export const roster = memoryOf(/./);
+
+/** Texts of an output, each behind its length. */
+export function textsOf({ output }) {
+  const [view, utf8] = [new DataView(output.buffer), new TextDecoder()];
+  const texts = [];
+  for (let at = 0; at < output.length; ) {
+    const end = at + 4 + view.getUint32(at, true);
+    texts.push(utf8.decode(output.subarray(at + 4, end)));
+    at = end;
+  }
+  output.fill(0);
+  return texts;
+}

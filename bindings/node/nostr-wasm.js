@@ -2,7 +2,7 @@
 // WebAssembly module.
 
 import { handleOf } from './handle.js';
-import { nostr, utf8Length } from './memory.js';
+import { nostr, textsOf, utf8Length } from './memory.js';
 import { pause } from './pause.js';
 import { stretchInWorker } from './scrypt.js';
 
@@ -15,19 +15,6 @@ const textOf = ({ output }) => {
   output.fill(0);
   return text;
 };
-
-/** Texts, each behind its length. */
-function textsOf({ output }) {
-  const view = new DataView(output.buffer);
-  const texts = [];
-  for (let at = 0; at < output.length; ) {
-    const end = at + 4 + view.getUint32(at, true);
-    texts.push(utf8.decode(output.subarray(at + 4, end)));
-    at = end;
-  }
-  output.fill(0);
-  return texts;
-}
 
 /** Starts a worker of this runtime; undefined where there are none. */
 let startWorker;

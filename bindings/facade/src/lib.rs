@@ -11,6 +11,7 @@ mod open;
 mod open_stream;
 mod passphrase;
 mod recipients;
+mod roster;
 mod seal;
 mod seal_stream;
 
@@ -25,5 +26,6 @@ pub use open::{AgeLimit, Info, OpenOptions, Opened, open, open_many};
 pub use open_stream::OpenStream;
 pub use passphrase::Passphrase;
 pub use recipients::Recipients;
+pub use roster::{Member, Roster};
 pub use seal::{SealOptions, SuiteChoice, seal, seal_into, sealed_len};
 pub use seal_stream::SealStream;

@@ -5,6 +5,7 @@ mod error;
 mod identity;
 mod nostr;
 mod open;
+mod roster;
 mod seal;
 #[cfg(feature = "test-vectors")]
 mod test_vectors;

@@ -12,7 +12,9 @@ const TYPES = { '.js': 'text/javascript', '.json': 'application/json', '.wasm': 
 // All that a page needs: no script may be compiled from text.
 const POLICY = "default-src 'self'; script-src 'self' 'nonce-map' 'wasm-unsafe-eval'";
 const PAGE = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
-<script type="importmap" nonce="map">{ "imports": { "endseal": "./node_modules/endseal/web.js", "endseal/nostr": "./node_modules/endseal/nostr-web.js" } }</script>
+<script type="importmap" nonce="map">${JSON.stringify({ imports: Object.fromEntries(
+  ['', '/nostr', '/roster'].map((it) => [`endseal${it}`, `./node_modules/endseal/${it && `${it.slice(1)}-`}web.js`]),
+) })}</script>
 <script type="module" src="./page.js"></script>`;
 
 const [folder, ...words] = process.argv.slice(2);

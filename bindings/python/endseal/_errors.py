@@ -21,17 +21,19 @@ class EndsealError(Exception):
 class AuthenticationError(EndsealError):
     """Sealed to someone else, under another context, or changed (`authentication`); or an identity
     file or a key does not open (`passphrase`). Of a private message also `author`: it names another
-    author than the one who signed it."""
+    author than the one who signed it. Of a roster `signature`."""
 
 
 class FormatError(EndsealError):
     """No envelope (`header`), one beyond the limits (`limit`), or of a later version (`version`). Of
-    Nostr also `length`, `encoding`, `event`, `kind`, `wrap`, `seal` and `rumor`."""
+    Nostr also `length`, `encoding`, `event`, `kind`, `wrap`, `seal` and `rumor`, of rosters `form`,
+    `identity`, `order` and `duplicate`."""
 
 
 class RefusedError(EndsealError):
     """Authentic or not, but not what was asked for: `suite`, `sender`, `too-old`, `too-new` or
-    `replayed`; or a remote signer has `refused`."""
+    `replayed`; or a remote signer has `refused`. Of rosters `owner`, `group`, `admin`, `rollback`,
+    `same`, `gap`, and `fork`, which is to be reported to people."""
 
 
 class ArgumentError(EndsealError, ValueError):
@@ -53,6 +55,18 @@ _CLASSES: dict[str, type[EndsealError]] = {
     "seal": FormatError,
     "rumor": FormatError,
     "refused": RefusedError,
+    "form": FormatError,
+    "identity": FormatError,
+    "order": FormatError,
+    "duplicate": FormatError,
+    "signature": AuthenticationError,
+    "owner": RefusedError,
+    "group": RefusedError,
+    "admin": RefusedError,
+    "rollback": RefusedError,
+    "same": RefusedError,
+    "gap": RefusedError,
+    "fork": RefusedError,
     "suite": RefusedError,
     "sender": RefusedError,
     "too-old": RefusedError,

@@ -63,6 +63,56 @@ class Recipients:
     def __len__(self) -> int: ...
 
 @final
+class Member:
+    """One member of a group. The name is of the group's owner or an admin."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def identity(self) -> PublicIdentity: ...
+    @property
+    def is_admin(self) -> bool: ...
+
+@final
+class Roster:
+    """The members of a group in one epoch, signed by its owner or an admin."""
+
+    @staticmethod
+    def read(file: Buffer | str, *, owner: PublicIdentity | str) -> Roster:
+        """Reads the first roster of a group that you hold, and verifies it. Everyone can sign a
+        roster of any name: `owner` is the group's, whom you know from elsewhere."""
+    def read_next(self, file: Buffer | str, *, allow_gap: bool = False) -> Roster:
+        """Reads the roster of the epoch after this one. Keep the newest, and read later ones from
+        it: nothing else notices an old one. With `allow_gap` epochs may be missing between."""
+    @property
+    def group(self) -> str: ...
+    @property
+    def id(self) -> str:
+        """Name of the group that never changes, in hexadecimal digits."""
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def digest(self) -> str:
+        """Digest of the roster, in hexadecimal digits, which members can compare."""
+    @property
+    def previous(self) -> str | None: ...
+    @property
+    def owner(self) -> PublicIdentity: ...
+    @property
+    def signing_owner(self) -> PublicIdentity:
+        """The owner who vouches for it: the former one in the epoch in which the group was handed
+        on."""
+    @property
+    def signer(self) -> PublicIdentity:
+        """Who signed it: the signing owner, or an admin."""
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members in the order of their names."""
+    def recipients(self) -> Recipients:
+        """All members, to seal to."""
+    def __bytes__(self) -> bytes: ...
+
+@final
 class Opened:
     """An envelope that was opened. All of it is authentic."""
 

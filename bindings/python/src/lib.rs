@@ -5,6 +5,7 @@ mod error;
 mod identity;
 mod nostr;
 mod open;
+mod roster;
 mod seal;
 
 #[pyo3::pymodule]
@@ -18,6 +19,8 @@ mod _native {
     use super::nostr::{_bunker, NostrKey, public_key, verify_event};
     #[pymodule_export]
     use super::open::{Inspected, OpenStream, Opened, inspect, open, open_many};
+    #[pymodule_export]
+    use super::roster::{Member, Roster};
     #[pymodule_export]
     use super::seal::{SealStream, seal};
 }

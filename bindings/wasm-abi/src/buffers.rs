@@ -73,3 +73,15 @@ pub fn split(input: &[u8], len: usize) -> Result<(&[u8], &[u8]), Error> {
 pub fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|_| Error::argument("the text is not UTF-8"))
 }
+
+/// Texts, each behind its length in four bytes.
+#[must_use]
+pub fn joined(texts: impl IntoIterator<Item = String>) -> Vec<u8> {
+    let mut joined = Vec::new();
+    for text in texts {
+        let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        joined.extend(len.to_le_bytes());
+        joined.extend(text.into_bytes());
+    }
+    joined
+}

@@ -1,4 +1,4 @@
-//! What the WebAssembly modules of the npm package `endseal` have in common, which `memory.js` of
+//! The common part of the WebAssembly modules of the npm package `endseal`, which `memory.js` of
 //! that package calls.
 //!
 //! Functions take and return numbers. Bytes go through two [`Buffers`], at whose addresses
@@ -15,7 +15,7 @@ mod table;
 
 use std::alloc::System;
 
-pub use buffers::{Answer, Buffers, split, text};
+pub use buffers::{Answer, Buffers, joined, split, text};
 pub use entropy::{ENTROPY, WebRandom};
 pub use table::Table;
 use zeroizing_alloc::ZeroAlloc;

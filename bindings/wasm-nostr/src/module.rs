@@ -5,7 +5,7 @@ use endseal_facade::nostr::{
     self, Bunker, EncryptedKey, NewEncryptedKey, NostrKey, StretchInput, StretchedPassword,
     WrapOptions,
 };
-use endseal_wasm_abi::{Answer, Buffers, Table, WebRandom, text};
+use endseal_wasm_abi::{Answer, Buffers, Table, WebRandom, joined, text};
 
 /// Buffers and keys. There is one thread.
 pub(crate) struct Module {
@@ -197,15 +197,4 @@ fn input_of(salt: &[u8], log_n: u32) -> Result<StretchInput, Error> {
 
 fn stretched_of(bytes: &[u8]) -> Result<StretchedPassword, Error> {
     bytes.try_into().map(StretchedPassword::from_bytes).map_err(Error::argument)
-}
-
-/// Texts, each behind its length in four bytes.
-fn joined(texts: impl IntoIterator<Item = String>) -> Vec<u8> {
-    let mut joined = Vec::new();
-    for text in texts {
-        let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        joined.extend(len.to_le_bytes());
-        joined.extend(text.into_bytes());
-    }
-    joined
 }

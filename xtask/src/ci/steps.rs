@@ -221,7 +221,7 @@ const MLS: &[&str] = &[
 /// Without a package of its own, this workspace needs the names.
 const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-c \
                             -p endseal-facade -p endseal-napi -p endseal-python -p endseal-wasm \
-                            -p endseal-wasm-abi -p endseal-wasm-nostr --check";
+                            -p endseal-wasm-abi -p endseal-wasm-nostr -p endseal-wasm-roster --check";
 const EMBEDDED_CLIPPY: &str = "clippy --manifest-path bindings/embedded/Cargo.toml --locked \
                                --target-dir {target}/embedded -- -D warnings";
 const DENY: &str = "deny --locked check bans licenses sources";

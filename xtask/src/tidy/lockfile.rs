@@ -7,7 +7,7 @@ use crate::tree::Tree;
 const PATH: &str = "Cargo.lock";
 /// Largest number of packages on all platforms. To add more, this line must be changed
 /// deliberately.
-const BUDGET: usize = 377;
+const BUDGET: usize = 380;
 
 pub(super) fn check(tree: &Tree) -> Outcome {
     let mut outcome = Outcome::default();
@@ -34,7 +34,7 @@ mod tests {
         let lock = |count| "[[package]]\nname = \"a\"\n".repeat(count);
         assert_eq!(run(check, &[("Cargo.lock", &lock(BUDGET))]), [""; 0]);
         let found = run(check, &[("Cargo.lock", &lock(BUDGET + 1))]);
-        assert_eq!(found, ["Cargo.lock: 378 packages, over the budget of 377"]);
+        assert_eq!(found, ["Cargo.lock: 381 packages, over the budget of 380"]);
         assert_eq!(run(check, &[("a", "")]), ["Cargo.lock: is missing"]);
     }
 }

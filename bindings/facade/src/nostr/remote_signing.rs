@@ -43,7 +43,7 @@ impl Bunker {
     }
 }
 
-/// What a signer answers.
+/// Kind of an answer of a signer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseKind {
     /// The result of the request.

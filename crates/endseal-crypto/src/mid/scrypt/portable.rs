@@ -1,5 +1,5 @@
-//! scrypt of RustCrypto. It does not wipe its memory: a program without AWS-LC has an allocator that
-//! zeroes what it frees.
+//! scrypt of RustCrypto. It does not wipe its memory: a program without AWS-LC has an allocator
+//! that zeroes what it frees.
 
 use alloc::vec::Vec;
 
