@@ -12,6 +12,8 @@ mod open_stream;
 mod passphrase;
 mod recipients;
 mod roster;
+#[cfg(feature = "s3")]
+mod s3;
 mod seal;
 mod seal_stream;
 
@@ -27,5 +29,7 @@ pub use open_stream::OpenStream;
 pub use passphrase::Passphrase;
 pub use recipients::Recipients;
 pub use roster::{Member, Roster};
+#[cfg(feature = "s3")]
+pub use s3::{S3Object, S3Opener, S3Place, S3Ring};
 pub use seal::{SealOptions, SuiteChoice, seal, seal_into, sealed_len};
 pub use seal_stream::SealStream;

@@ -27,13 +27,14 @@ class AuthenticationError(EndsealError):
 class FormatError(EndsealError):
     """No envelope (`header`), one beyond the limits (`limit`), or of a later version (`version`). Of
     Nostr also `length`, `encoding`, `event`, `kind`, `wrap`, `seal` and `rumor`, of rosters `form`,
-    `identity`, `order` and `duplicate`."""
+    `identity`, `order` and `duplicate`, of objects of a bucket `plaintext`."""
 
 
 class RefusedError(EndsealError):
     """Authentic or not, but not what was asked for: `suite`, `sender`, `too-old`, `too-new` or
     `replayed`; or a remote signer has `refused`. Of rosters `owner`, `group`, `admin`, `rollback`,
-    `same`, `gap`, and `fork`, which is to be reported to people."""
+    `same`, `gap`, and `fork`, which is to be reported to people. Of objects of a bucket `moved` and
+    `unknown-key`."""
 
 
 class ArgumentError(EndsealError, ValueError):
@@ -55,6 +56,9 @@ _CLASSES: dict[str, type[EndsealError]] = {
     "seal": FormatError,
     "rumor": FormatError,
     "refused": RefusedError,
+    "plaintext": FormatError,
+    "moved": RefusedError,
+    "unknown-key": RefusedError,
     "form": FormatError,
     "identity": FormatError,
     "order": FormatError,

@@ -277,3 +277,51 @@ def verify_event(event: Mapping[str, object] | str) -> None:
     """Checks id and signature: the codes are `event` and `authentication`."""
 
 def _bunker(uri: str, /) -> tuple[str, list[str], str | None]: ...
+
+@final
+class Ring:
+    """The keys of a key ring of the S3 proxy, wiped by `close`, at the end of `with`, or when no one
+    holds them. They cannot be read, copied or pickled."""
+
+    @staticmethod
+    def unlock(file: str | Buffer, passphrase: str = "") -> Ring:
+        """Opens the content of a ring's file. The empty passphrase is for files that were made without
+        one. The work that the file asks for is bounded."""
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """Ids of the keys, of which the last one wraps."""
+    def close(self) -> None:
+        """Wipes the keys, as soon as no call uses them. Every later call fails."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+    def _object(
+        self,
+        length: int,
+        end: Buffer,
+        *,
+        bucket: str,
+        key: str,
+        header: str | None,
+        moved: bool,
+    ) -> Object: ...
+
+@final
+class Object:
+    @property
+    def content_length(self) -> int: ...
+    @property
+    def tail_length(self) -> int: ...
+    def open(self, tail: Buffer) -> Opener: ...
+
+@final
+class Opener:
+    @property
+    def sealed(self) -> tuple[int, int]: ...
+    def feed(self, sealed: Buffer) -> bytes: ...
+    def finish(self) -> bytes: ...

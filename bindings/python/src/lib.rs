@@ -6,6 +6,7 @@ mod identity;
 mod nostr;
 mod open;
 mod roster;
+mod s3;
 mod seal;
 
 #[pyo3::pymodule]
@@ -21,6 +22,8 @@ mod _native {
     use super::open::{Inspected, OpenStream, Opened, inspect, open, open_many};
     #[pymodule_export]
     use super::roster::{Member, Roster};
+    #[pymodule_export]
+    use super::s3::{Object, Opener, Ring};
     #[pymodule_export]
     use super::seal::{SealStream, seal};
 }
