@@ -2,7 +2,7 @@
 
 import { NostrKey, TestConversation, backend } from 'endseal/nostr';
 
-import { equal, sameBytes, test } from './check.js';
+import { equal, ok, sameBytes, test } from './check.js';
 import { read } from './files.js';
 
 const hex = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (it) => Number.parseInt(it, 16));
@@ -66,6 +66,68 @@ test('every vector of gift wraps', () => every('gift-wrap', [9, 47], async (vect
   equal(opened.ephemeral, vector.lifetime === 'ephemeral');
   key.dispose();
 }));
+
+/** The code of a call that must fail. */
+async function codeOf(work) {
+  try {
+    await work();
+  } catch (error) {
+    return error.code ?? String(error);
+  }
+  return 'ok';
+}
+
+const sha256 = async (bytes) =>
+  Array.from(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)), (it) =>
+    it.toString(16).padStart(2, '0')).join('');
+
+test('every vector of others', async () => {
+  const { valid, invalid } = await json('others/nip44');
+  let count = 0;
+  for (const it of valid.get_conversation_key) {
+    sameBytes(TestConversation.key(hex(it.sec1), hex(it.pub2)), hex(it.conversation_key));
+    count += 1;
+  }
+  for (const it of invalid.get_conversation_key) {
+    equal(await codeOf(() => TestConversation.key(hex(it.sec1), hex(it.pub2))), 'key', it.note);
+    count += 1;
+  }
+  const utf8 = new TextEncoder();
+  for (const it of valid.encrypt_decrypt) {
+    const conversation = new TestConversation(hex(it.conversation_key));
+    equal(conversation.seal(utf8.encode(it.plaintext), hex(it.nonce), true), it.payload);
+    const [one, other] = [it.sec1, it.sec2].map((secret) => NostrKey.fromBytes(hex(secret)));
+    equal(await one.decrypt(other.publicKey, it.payload), it.plaintext);
+    equal(await other.decrypt(one.publicKey, it.payload), it.plaintext);
+    count += 1;
+  }
+  for (const it of [...valid.encrypt_decrypt_long_msg, ...valid.extended]) {
+    const conversation = new TestConversation(hex(it.conversation_key));
+    const plaintext = utf8.encode(it.pattern.repeat(it.repeat));
+    equal(await sha256(plaintext), it.plaintext_sha256);
+    const payload = conversation.seal(plaintext, hex(it.nonce), false);
+    equal(await sha256(utf8.encode(payload)), it.payload_sha256);
+    sameBytes(conversation.open(payload), plaintext);
+    count += 1;
+  }
+  for (const it of invalid.decrypt) {
+    const code = await codeOf(() => new TestConversation(hex(it.conversation_key)).open(it.payload));
+    ok(['version', 'length', 'encoding', 'authentication'].includes(code), `${it.note}: ${code}`);
+    count += 1;
+  }
+  for (const it of (await json('others/nip17')).gift_wraps) {
+    const { rumor } = await NostrKey.fromBytes(hex(it.receiver_secret)).unwrap(it.wrap);
+    equal([rumor, rumor.pubkey], [JSON.parse(it.rumor), it.author]);
+    count += 1;
+  }
+  for (const it of (await json('others/nip49')).decrypt) {
+    const key = await NostrKey.unlock(it.encrypted_key, it.password);
+    equal(key.publicKey, NostrKey.fromBytes(hex(it.secret_key)).publicKey);
+    count += 1;
+  }
+  console.log(`vectors of others (${backend.kind}): ${count}`);
+  equal(count, 74);
+});
 
 /** The codes of an encrypted key, by the classes of the vectors. */
 const CODES = { authentication: 'passphrase', key: 'passphrase', version: 'version', ok: undefined };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -93,3 +94,52 @@ def test_every_vector_of_encrypted_keys() -> None:
         assert key.public_key == key_of(vector["secret"]).public_key
 
     every("encrypted-key", (8, 34), run)
+
+
+def test_every_vector_of_others() -> None:
+    conversations: Any = getattr(_native, "_TestConversation")
+    folder = VECTORS.with_name("third-party") / "nostr"
+    nip44, nip17, nip49 = (
+        json.loads((folder / f"{name}.json").read_text()) for name in ("nip44", "nip17", "nip49")
+    )
+    valid, invalid = nip44["valid"], nip44["invalid"]
+    count = 0
+    for it in valid["get_conversation_key"]:
+        key = conversations.key(bytes.fromhex(it["sec1"]), bytes.fromhex(it["pub2"]))
+        assert bytes(key).hex() == it["conversation_key"]
+        count += 1
+    for it in invalid["get_conversation_key"]:
+        with pytest.raises(endseal.EndsealError) as raised:
+            conversations.key(bytes.fromhex(it["sec1"]), bytes.fromhex(it["pub2"]))
+        assert raised.value.code == "key", it["note"]
+        count += 1
+    for it in valid["encrypt_decrypt"]:
+        conversation = conversations(bytes.fromhex(it["conversation_key"]))
+        plaintext, nonce = it["plaintext"].encode(), bytes.fromhex(it["nonce"])
+        assert conversation.seal(plaintext, nonce, True) == it["payload"]
+        one, other = key_of(it["sec1"]), key_of(it["sec2"])
+        assert one.decrypt(other.public_key, it["payload"]) == it["plaintext"]
+        assert other.decrypt(one.public_key, it["payload"]) == it["plaintext"]
+        count += 1
+    for it in [*valid["encrypt_decrypt_long_msg"], *valid["extended"]]:
+        conversation = conversations(bytes.fromhex(it["conversation_key"]))
+        plaintext = (it["pattern"] * it["repeat"]).encode()
+        payload = conversation.seal(plaintext, bytes.fromhex(it["nonce"]), False)
+        assert hashlib.sha256(payload.encode()).hexdigest() == it["payload_sha256"]
+        assert conversation.open(payload) == plaintext
+        count += 1
+    for it in invalid["decrypt"]:
+        with pytest.raises(endseal.EndsealError) as raised:
+            conversations(bytes.fromhex(it["conversation_key"])).open(it["payload"])
+        assert raised.value.code in ("version", "length", "encoding", "authentication"), it["note"]
+        count += 1
+    for it in nip17["gift_wraps"]:
+        rumor, _, _ = key_of(it["receiver_secret"]).unwrap(it["wrap"])
+        assert rumor == json.loads(it["rumor"]) and rumor["pubkey"] == it["author"]
+        count += 1
+    for it in nip49["decrypt"]:
+        unlocked = NostrKey.unlock(it["encrypted_key"], it["password"])
+        assert unlocked.public_key == key_of(it["secret_key"]).public_key
+        count += 1
+    print(f"vectors of others: {count}")
+    assert count == 74
