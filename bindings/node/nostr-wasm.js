@@ -116,6 +116,16 @@ class NostrKey extends Handle {
     return { id, kind, text };
   }
 
+  invitation(relays, permissions, name) {
+    const lengths = [utf8Length(permissions), name === undefined ? -1 : utf8Length(name)];
+    const input = [permissions, name ?? '', relays.map((it) => `${it}\n`).join('')];
+    return textsOf(call('key_invitation', [this.number, ...lengths], ...input));
+  }
+
+  accepted(event, secret) {
+    return textOf(call('key_accepted', [this.number, utf8Length(secret)], secret, event));
+  }
+
   dispose() {
     this.free();
   }

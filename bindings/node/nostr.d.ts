@@ -101,6 +101,13 @@ export class RemoteSigner implements Disposable {
   private constructor();
   /** Connects to the signer of a `bunker://` URI, over its relays. */
   static connect(uri: string, options: RemoteSignerOptions): Promise<RemoteSigner>;
+  /** Invites a signer: show `uri` to the person, who gives it to the signer. `signer` is there when that
+   * has come; `close` ends the wait. */
+  static invite(options: RemoteSignerOptions & { relays: Iterable<string> }): {
+    readonly uri: string;
+    readonly signer: Promise<RemoteSigner>;
+    close(): void;
+  };
   /** The user's public key. */
   readonly publicKey: string;
   /** Has an event signed, and verifies that it is this one. */

@@ -39,6 +39,7 @@ const shown = (text) =>
 
 /** True for relays whose traffic others cannot read: who communicates, and when. */
 function isPrivate(url) {
+  if (!URL.canParse(url)) throw argument('a relay is no URL');
   const { protocol, hostname } = new URL(url);
   const isLocal = hostname === 'localhost' || hostname === '[::1]' || /^127\.[0-9.]+$/.test(hostname);
   return protocol === 'wss:' || isLocal || hostname.endsWith('.onion');
@@ -155,6 +156,9 @@ class Client {
   /** Requests that wait, by their ids. */
   #waiting = new Map();
 
+  /** What ends the wait for a signer that was invited. */
+  #invited;
+
   constructor(key, signer, urls, options) {
     this.#key = key;
     this.#own = key.public;
@@ -170,7 +174,26 @@ class Client {
   }
 
   filter() {
-    return { kinds: [KIND], authors: [this.signer], '#p': [this.#own], since: now() - MAX_SKEW };
+    const authors = this.signer ? { authors: [this.signer] } : {};
+    return { kinds: [KIND], ...authors, '#p': [this.#own], since: now() - MAX_SKEW };
+  }
+
+  /** Waits for the signer that knows the secret of an invitation. */
+  accepted(secret) {
+    return new Promise((resolve, reject) => {
+      this.#invited = { secret, resolve, reject };
+    });
+  }
+
+  #accept(event) {
+    try {
+      this.signer = this.#key.accepted(JSON.stringify(event), this.#invited.secret);
+    } catch {
+      // Of someone who does not know the secret.
+      return;
+    }
+    this.#invited.resolve();
+    this.#invited = undefined;
   }
 
   /** A signed event; undefined if the key was disposed of. */
@@ -245,6 +268,10 @@ class Client {
   }
 
   receive(event) {
+    if (this.#invited) {
+      this.#accept(event);
+      return;
+    }
     if (this.#waiting.size === 0 || event?.pubkey !== this.signer) return;
     let response;
     try {
@@ -280,6 +307,8 @@ class Client {
 
   close() {
     this.isClosed = true;
+    this.#invited?.reject(new EndsealError('closed', CLOSED));
+    this.#invited = undefined;
     for (const waiting of [...this.#waiting.values()]) {
       this.#end(waiting, new EndsealError('closed', CLOSED));
     }
@@ -288,9 +317,9 @@ class Client {
 }
 
 /** Options of a connection, checked. */
-function optionsOf(given) {
+function optionsOf(given, ...more) {
   checkOptions(given, [
-    'key', 'name', 'permissions', 'timeoutMs', 'allowInsecure', 'onAuthUrl', 'WebSocket',
+    'key', 'name', 'permissions', 'timeoutMs', 'allowInsecure', 'onAuthUrl', 'WebSocket', ...more,
   ]);
   const timeoutMs = optionOf(given, 'timeoutMs', 'number') ?? TIMEOUT;
   if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) throw argument('timeoutMs is positive');
@@ -309,6 +338,18 @@ function optionsOf(given) {
   };
 }
 
+/** Relays that are connected to. */
+function acceptedOf(relays, { allowInsecure }) {
+  const accepted = relays.filter((url) => allowInsecure || isPrivate(url));
+  if (accepted.length > 0) return accepted.slice(0, MAX_RELAYS);
+  throw argument('there is no relay, or they are ws:// and allowInsecure is not set');
+}
+
+/** The object for a signer that knows this client. */
+async function connected(client) {
+  return made(RemoteSigner, { client, user: publicKey(await client.request('get_public_key', [])) });
+}
+
 /** What an object has of its connection. */
 const partsOf = (signer) => partOf(signer, RemoteSigner);
 
@@ -320,11 +361,7 @@ export class RemoteSigner {
   static async connect(uri, given) {
     const options = optionsOf(given);
     const { signer, secret, relays } = attempt(() => module.bunker(String(uri)));
-    const accepted = relays.filter((url) => options.allowInsecure || isPrivate(url));
-    if (accepted.length === 0) {
-      throw argument('the relays of the signer are ws://, and allowInsecure is not set');
-    }
-    const client = new Client(options.key, signer, accepted.slice(0, MAX_RELAYS), options);
+    const client = new Client(options.key, signer, acceptedOf(relays, options), options);
     try {
       const metadata = options.name === undefined ? [] : [JSON.stringify({ name: options.name })];
       const params = [signer, secret, options.permissions, ...metadata];
@@ -332,12 +369,26 @@ export class RemoteSigner {
         // Some signers answer so to a client that they know.
         if (error.code !== 'refused' || !/already connected/i.test(error.message)) throw error;
       });
-      const user = publicKey(await client.request('get_public_key', []));
-      return made(RemoteSigner, { client, user });
+      return await connected(client);
     } catch (error) {
       client.close();
       throw error;
     }
+  }
+
+  static invite(given) {
+    const options = optionsOf(given, 'relays');
+    const { key, name, permissions } = options;
+    const relays = acceptedOf(Array.from(given.relays ?? [], String), options);
+    const [uri, secret] = attempt(() => key.invitation(relays, permissions, name));
+    const client = new Client(key, undefined, relays, options);
+    const signer = client.accepted(secret).then(() => connected(client)).catch((error) => {
+      client.close();
+      throw error;
+    });
+    // The caller may look later.
+    signer.catch(() => {});
+    return { uri, signer, close: () => client.close() };
   }
 
   get publicKey() {

@@ -14,4 +14,4 @@ pub use key::{
     EncryptedKey, NewEncryptedKey, NostrKey, StretchInput, StretchedPassword, public_key,
 };
 pub use message::{Unwrapped, WrapOptions};
-pub use remote_signing::{Bunker, Response, ResponseKind};
+pub use remote_signing::{Bunker, Invitation, Response, ResponseKind};

@@ -111,6 +111,24 @@ impl NostrKey {
         Ok(Response { id: response.id, kind, text: response.text })
     }
 
+    /// Returns URI and secret.
+    #[napi]
+    pub fn invitation(
+        &self,
+        relays: Vec<String>,
+        permissions: String,
+        name: Option<String>,
+    ) -> Result<Vec<String>> {
+        let made = self.key()?.invitation(&relays, &permissions, name.as_deref(), &mut OsRandom);
+        let made = made.map_err(exception)?;
+        Ok(vec![made.uri.to_string(), made.secret.to_string()])
+    }
+
+    #[napi]
+    pub fn accepted(&self, event: String, secret: String) -> Result<String> {
+        self.key()?.accepted(&event, &secret).map_err(exception)
+    }
+
     #[napi]
     pub fn dispose(&self) {
         *self.held() = None;

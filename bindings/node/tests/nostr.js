@@ -165,5 +165,12 @@ test('a remote signer needs a URI, a key and a way', async () => {
   await fails(() => RemoteSigner.connect(uri.replace('wss', 'ws').replace('127.0.0.1', '10.0.0.1'), options), 'argument');
   await fails(() => RemoteSigner.connect(uri, options), 'relay');
   await fails(() => RemoteSigner.connect(uri, { ...options, timeout: 5 }), 'argument');
+  const invitation = RemoteSigner.invite({ ...options, relays: ['wss://127.0.0.1:1'], name: 'a b' });
+  ok(invitation.uri.startsWith(`nostrconnect://${bob.publicKey}?relay=wss%3A%2F%2F127.0.0.1%3A1&secret=`));
+  invitation.close();
+  await fails(() => invitation.signer, 'closed');
+  for (const relays of [[], undefined, ['no URL'], ['ws://10.0.0.1'], ['wss://127.0.0.1', 'wss://a b']]) {
+    await fails(async () => RemoteSigner.invite({ ...options, relays }), 'argument');
+  }
   if (!globalThis.WebSocket) await fails(() => RemoteSigner.connect(uri, { key: bob }), 'argument');
 });

@@ -1,5 +1,6 @@
-// A client of a remote signer: `nostr_client.js URI`. Prints what the signer did, as JSON. The class
-// `WebSocket` is that of the runtime, or of the package that ENDSEAL_WS names.
+// A client of a remote signer: `nostr_client.js URI`, or `nostr_client.js --invite RELAY`, which prints
+// an invitation first. Prints what the signer did, as JSON. The class `WebSocket` is that of the
+// runtime, or of the package that ENDSEAL_WS names.
 
 import process from 'node:process';
 
@@ -9,8 +10,16 @@ const given = process.env.ENDSEAL_WS ? { WebSocket: (await import(process.env.EN
 const codeOf = (work) => work().then(() => 'ok', (error) => error.code ?? String(error));
 
 const key = NostrKey.generate();
-const [uri] = process.argv.slice(2);
+const [uri, relay] = process.argv.slice(2);
 const permissions = ['sign_event:1', 'nip44_encrypt', 'nip44_decrypt'];
+if (uri === '--invite') {
+  const invitation = RemoteSigner.invite({ key, relays: [relay], name: 'test', permissions, ...given });
+  console.log(invitation.uri);
+  const came = await invitation.signer;
+  console.log(JSON.stringify(await came.sign({ kind: 1, content: 'invited' })));
+  came.close();
+  process.exit(0);
+}
 const signer = await RemoteSigner.connect(uri, { key, name: 'test', permissions, ...given });
 const event = await signer.sign({ kind: 1, content: 'é "\\\n', tags: [['t', 'a"b']] });
 await verifyEvent(event);

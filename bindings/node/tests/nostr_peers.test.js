@@ -87,6 +87,19 @@ for (const [at, [name, [command, ...words]]] of runtimes.entries()) {
   });
 }
 
+test('the signer accepts an invitation', { timeout: 60_000 }, async () => {
+  const child = spawn(process.execPath, ['nostr_client.js', '--invite', relays[0]], {
+    stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ENDSEAL_WS: require.resolve('ws') },
+  });
+  children.push(child);
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const { value: uri } = await lines.next();
+  assert.match(uri, /^nostrconnect:/);
+  await endseal(['connect', uri, '--name', 'invited', '--allow', 'sign:1', '--for', '1d']);
+  const event = JSON.parse((await lines.next()).value);
+  assert(isAuthentic(event) && event.pubkey === getPublicKey(user) && event.content === 'invited');
+});
+
 test('the example of README runs where there is a WebSocket', { timeout: 60_000 }, async () => {
   const readme = readFileSync(process.env.ENDSEAL_README, 'utf8');
   const [, source] = /^```js signer\n([^]*?)^```/m.exec(readme);

@@ -25,6 +25,10 @@ export async function remote(uri: string): Promise<string> {
   using signer = await RemoteSigner.connect(uri, { key, WebSocket, onAuthUrl: (url: string) => void url });
   // @ts-expect-error a key is needed
   await RemoteSigner.connect(uri, {});
+  const { uri: shown, signer: coming } = RemoteSigner.invite({ key, relays: ['wss://example.org'] });
+  if (shown === '') (await coming).close();
+  // @ts-expect-error relays are needed
+  RemoteSigner.invite({ key });
   const { code }: EndsealError = new EndsealError('refused', '');
   return code === 'refused' ? (await signer.sign({ kind: 1 })).sig : signer.publicKey;
 }

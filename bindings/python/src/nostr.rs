@@ -147,6 +147,24 @@ impl NostrKey {
         Ok((response.id, response.kind.name(), response.text))
     }
 
+    /// Returns URI and secret.
+    fn _invitation(
+        &self,
+        py: Python<'_>,
+        relays: Vec<String>,
+        permissions: &str,
+        name: Option<&str>,
+    ) -> PyResult<(String, String)> {
+        let key = self.key(py)?;
+        let made = unlocked(py, || key.invitation(&relays, permissions, name, &mut OsRandom))?;
+        Ok((made.uri.to_string(), made.secret.to_string()))
+    }
+
+    fn _accepted(&self, py: Python<'_>, event: &str, secret: &str) -> PyResult<String> {
+        let key = self.key(py)?;
+        unlocked(py, || key.accepted(event, secret))
+    }
+
     fn close(&self) {
         *self.held() = None;
     }

@@ -251,3 +251,32 @@ def test_answers_of_a_signer() -> None:
     fails("limit", at.client.encrypt, user.public_key, "x" * 600_000)
     for uri in ("bunker://", "bunker://" + user.public_key + "?relay=ws://192.0.2.1"):
         fails("argument", RemoteSigner, uri, at.app)
+
+
+def test_a_signer_accepts_an_invitation() -> None:
+    app, signer, other = (NostrKey.generate() for _ in range(3))
+    relay = "wss://127.0.0.1"
+    client = RemoteSigner.invite(app, [relay], name="a b", permissions=["sign_event:1"])
+    assert client.uri is not None and client.uri.startswith(f"nostrconnect://{app.public_key}?")
+    secret = client.uri.split("secret=")[1].split("&")[0]
+    client.connected(relay)
+    (subscription,) = client.outgoing(relay)
+    assert "authors" not in json.loads(subscription)[2]
+    fails("argument", client.get_public_key)
+
+    def answer(author: NostrKey, **members: str) -> str:
+        content = author.encrypt(app.public_key, json.dumps({"id": "x", **members}))
+        tags = [["p", app.public_key]]
+        event = author.sign({"kind": 24_133, "tags": tags, "content": content})
+        return json.dumps(["EVENT", "endseal", event])
+
+    for members in ({"result": "ack"}, {"result": secret[1:]}, {"error": secret}, {"result": ""}):
+        assert client.receive(relay, answer(other, **members)) is None
+    came = client.receive(relay, answer(signer, result=secret))
+    assert came is not None and came.result() == "ack" and client.signer == signer.public_key
+    assert client.receive(relay, answer(other, result=secret)) is None
+    request = client.get_public_key()
+    assert json.loads(client.outgoing(relay)[0])[1]["tags"] == [["p", signer.public_key]]
+    assert client.receive(relay, json.dumps([])) is None and request.method == "get_public_key"
+    for relays in ([], ["no URL"], ["ws://192.0.2.1"], [relay, "wss://a b"]):
+        fails("argument", RemoteSigner.invite, app, relays)

@@ -27,6 +27,9 @@ exports! {
     key_request(key: u32, signer_len: usize, created_at: f64) =>
         |it| it.request(key, signer_len, created_at);
     key_response(key: u32, signer_len: usize) => |it| it.response(key, signer_len);
+    key_invitation(key: u32, permissions_len: usize, name_len: i32) =>
+        |it| it.invitation(key, permissions_len, name_len);
+    key_accepted(key: u32, secret_len: usize) => |it| it.accepted(key, secret_len);
 
     stretch(log_n: u32, salt_len: usize) => |it| it.stretch(log_n, salt_len);
     public_key() => Module::public_key;

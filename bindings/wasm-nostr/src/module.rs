@@ -5,7 +5,7 @@ use endseal_facade::nostr::{
     self, Bunker, EncryptedKey, NewEncryptedKey, NostrKey, StretchInput, StretchedPassword,
     WrapOptions,
 };
-use endseal_wasm_abi::{Answer, Buffers, Table, WebRandom, joined, text};
+use endseal_wasm_abi::{Answer, Buffers, Table, WebRandom, joined, split, text};
 
 /// Buffers and keys. There is one thread.
 pub(crate) struct Module {
@@ -159,6 +159,28 @@ impl Module {
         let response = self.keys.get(key)?.response(text(signer)?, text(event)?)?;
         let kind = response.kind.name().to_owned();
         self.buffers.output = joined([response.id, kind, response.text]);
+        Ok(0)
+    }
+
+    /// The input is permissions, a name (none if its length is negative) and relays, each behind a
+    /// line feed; the output is URI and secret, each behind its length.
+    pub(crate) fn invitation(&mut self, key: u32, permissions_len: usize, name_len: i32) -> Answer {
+        let (permissions, rest) = self.buffers.split(permissions_len)?;
+        let has_name = usize::try_from(name_len);
+        let (name, relays) = split(rest, has_name.unwrap_or_default())?;
+        let name = has_name.is_ok().then(|| text(name)).transpose()?;
+        let relays: Vec<_> = text(relays)?.split_terminator('\n').map(str::to_owned).collect();
+        let key = self.keys.get(key)?;
+        let made = key.invitation(&relays, text(permissions)?, name, &mut WebRandom)?;
+        self.buffers.output = joined([made.uri, made.secret].map(|it| it.to_string()));
+        Ok(0)
+    }
+
+    /// The input is the secret and an event, the output the public key of the signer.
+    pub(crate) fn accepted(&mut self, key: u32, secret_len: usize) -> Answer {
+        let (secret, event) = self.buffers.split(secret_len)?;
+        let author = self.keys.get(key)?.accepted(text(event)?, text(secret)?)?;
+        self.buffers.output = author.into_bytes();
         Ok(0)
     }
 

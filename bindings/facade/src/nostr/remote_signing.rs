@@ -2,9 +2,14 @@
 
 use endseal_crypto::random::Random;
 use endseal_crypto::secret::Zeroizing;
-use endseal_nostr::connect::{self, Answer, ConnectUri, KIND, MAX_EVENT, MAX_URI};
+use endseal_nostr::Relays;
+use endseal_nostr::connect::{
+    self, Answer, ConnectSecret, ConnectUri, KIND, MAX_EVENT, MAX_URI, Metadata, NostrConnect,
+    Permissions,
+};
 use endseal_nostr::event::{Event, Tags, Template};
 use endseal_nostr::json::unescape;
+use endseal_nostr::key::PublicKey;
 use endseal_nostr::nip44::Lengths;
 
 use super::event::malformed;
@@ -41,6 +46,16 @@ impl Bunker {
             Err(error) => Err(Error::argument(error)),
         }
     }
+}
+
+/// A client's URI, `nostrconnect://…`, which a person gives to a signer.
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "has a secret")]
+pub struct Invitation {
+    /// The URI.
+    pub uri: Zeroizing<String>,
+    /// The secret in it, which the signer returns.
+    pub secret: Zeroizing<String>,
 }
 
 /// Kind of an answer of a signer.
@@ -112,6 +127,60 @@ impl NostrKey {
         if event.len() > MAX_EVENT { Err(too_long()) } else { Ok(event) }
     }
 
+    /// Invites a signer to this client, with a new secret. `permissions` are wishes, joined by
+    /// commas.
+    ///
+    /// # Errors
+    /// `argument` if there is no relay, one is no WebSocket URL, or the URI is longer than 4,096
+    /// bytes; `random` if the source of randomness fails.
+    pub fn invitation(
+        &self,
+        relays: &[String],
+        permissions: &str,
+        name: Option<&str>,
+        random: &mut impl Random,
+    ) -> Result<Invitation, Error> {
+        let mut bytes = Zeroizing::new([0; 16]);
+        random.fill(&mut bytes[..]).map_err(no_random)?;
+        let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let secret = Zeroizing::new(secret);
+        let relays: Vec<&str> = relays.iter().map(String::as_str).collect();
+        let uri = NostrConnect {
+            client: *self.signing().public_key(),
+            relays: Relays::new(&relays),
+            ignored_relays: 0,
+            secret: ConnectSecret::new(&secret).map_err(Error::argument)?,
+            permissions: Permissions::new(permissions),
+            metadata: Metadata { name: name.map(Into::into), ..Metadata::default() },
+        };
+        let mut buffer = Zeroizing::new(vec![0; MAX_URI]);
+        let uri = Zeroizing::new(uri.write(&mut buffer).map_err(Error::argument)?.to_owned());
+        // What no signer could read is not given out.
+        let mut buffer = Zeroizing::new(vec![0; uri.len()]);
+        match ConnectUri::parse(&uri, &mut buffer).map_err(Error::argument)? {
+            ConnectUri::NostrConnect(it) if it.ignored_relays == 0 => {}
+            _ => return Err(Error::argument("a relay is no WebSocket URL (wss://…)")),
+        }
+        Ok(Invitation { uri, secret })
+    }
+
+    /// Reads the first response to an invitation. Returns the public key of the signer, which has
+    /// returned the secret.
+    ///
+    /// # Errors
+    /// `secret` if it is another one; otherwise those of [`NostrKey::response`].
+    pub fn accepted(&self, event: &str, secret: &str) -> Result<String, Error> {
+        let (author, response) = self.read_response(event, None)?;
+        let other = || Error::new("secret", "the response has another secret");
+        let secret = ConnectSecret::new(secret).map_err(Error::argument)?;
+        let found = ConnectSecret::new(&response.text).map_err(|_| other())?;
+        if response.kind == ResponseKind::Result && found == secret {
+            Ok(author)
+        } else {
+            Err(other())
+        }
+    }
+
     /// Verifies and decrypts a response: an event of the signer for this key.
     ///
     /// # Errors
@@ -119,24 +188,33 @@ impl NostrKey {
     /// is none, `kind` if it has another kind or another receiver, `author` if it is another
     /// author's, `authentication`, or `response` if its content is none.
     pub fn response(&self, signer: &str, event: &str) -> Result<Response, Error> {
+        let signer = peer_of(signer)?;
+        self.read_response(event, Some(&signer)).map(|(_, response)| response)
+    }
+
+    /// Reads a response of a signer, or of anyone, and its author.
+    fn read_response(
+        &self,
+        event: &str,
+        signer: Option<&PublicKey>,
+    ) -> Result<(String, Response), Error> {
         if event.len() > MAX_EVENT {
             return Err(Error::new("limit", "the event is longer than 512 KiB"));
         }
-        let signer = peer_of(signer)?;
         let mut json = Zeroizing::new(event.as_bytes().to_vec());
         let (event, content) = Event::parse_located(&json).map_err(malformed)?;
         let own = self.public();
         if event.kind != KIND || !event.tags.value("p").is_some_and(|it| it.is(&own)) {
             return Err(Error::new("kind", "the event is no response to this key"));
         }
-        if event.pubkey != signer.to_bytes() {
+        if signer.is_some_and(|it| event.pubkey != it.to_bytes()) {
             return Err(Error::new("author", "the event is of another author"));
         }
         let forged = |error: &dyn std::fmt::Display| Error::new("authentication", error);
-        event.verify().map_err(|error| forged(&error))?;
+        let author = hex(&event.verify().map_err(|error| forged(&error))?);
         let content = &mut json[content];
         let len = unescape::in_place(content).map_err(|error| forged(&error))?;
-        let conversation = self.conversation(&hex(&signer))?;
+        let conversation = self.conversation(&author)?;
         let opened = conversation.open(&mut content[..len]).map_err(|error| forged(&error))?;
         let response = connect::Response::parse(opened);
         let response = response.map_err(|error| Error::new("response", error))?;
@@ -147,6 +225,6 @@ impl NostrKey {
             // The only other answer that is read.
             _ => (ResponseKind::Result, "null"),
         };
-        Ok(Response { id: response.id.to_owned(), kind, text: text.to_owned() })
+        Ok((author, Response { id: response.id.to_owned(), kind, text: text.to_owned() }))
     }
 }

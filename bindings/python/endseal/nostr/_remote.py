@@ -88,8 +88,40 @@ class RemoteSigner:
     `key` is the one of this app, by which the signer knows it again: keep it.
     """
 
+    #: Public key of the signer; `None` until one has accepted an invitation.
+    signer: Optional[str]
+    #: The invitation, if this client made one.
+    uri: Optional[str]
+    _secret: Optional[str]
+
     def __init__(self, uri: str, key: NostrKey, *, allow_insecure: bool = False) -> None:
-        self.signer, relays, self._secret = _bunker(uri)
+        signer, relays, secret = _bunker(uri)
+        self._prepare(key, signer, relays, allow_insecure)
+        self._secret = secret
+
+    @classmethod
+    def invite(
+        cls,
+        key: NostrKey,
+        relays: Iterable[str],
+        *,
+        name: Optional[str] = None,
+        permissions: Iterable[str] = (),
+        allow_insecure: bool = False,
+    ) -> RemoteSigner:
+        """A client that a signer comes to. Show `uri` to the person, who gives it to the signer.
+        When it has come, `receive` returns an answer to the request `connect`."""
+        made = cls.__new__(cls)
+        made._prepare(key, None, list(relays), allow_insecure)
+        wishes = ",".join(permissions)
+        made.uri, made._secret = key._invitation(made.relays, wishes, name)
+        return made
+
+    def _prepare(
+        self, key: NostrKey, signer: Optional[str], relays: list[str], allow_insecure: bool
+    ) -> None:
+        self.signer = signer
+        self.uri = None
         accepted = [url for url in relays if allow_insecure or _is_private(url)][:_MAX_RELAYS]
         if not accepted:
             raise of("argument", "the relays of the signer are ws://, and allow_insecure is not set")
@@ -105,7 +137,7 @@ class RemoteSigner:
 
     def connect(self, *, name: Optional[str] = None, permissions: Iterable[str] = ()) -> Request:
         """The first request. `name` is of this app, `permissions` are wishes: `sign_event:1`."""
-        params = [self.signer, self._secret or "", ",".join(permissions)]
+        params = [self._known(), self._secret or "", ",".join(permissions)]
         if name is not None:
             params.append(json.dumps({"name": name}, ensure_ascii=False))
         return self.request("connect", *params)
@@ -194,9 +226,15 @@ class RemoteSigner:
 
     def _event(self, waiting: _Waiting) -> Any:
         request = waiting.request
+        signer = self._known()
         message = {"id": request.id, "method": request.method, "params": list(request.params)}
         text = json.dumps(message, ensure_ascii=False)
-        return json.loads(self._key._request(self.signer, text, int(time.time())))
+        return json.loads(self._key._request(signer, text, int(time.time())))
+
+    def _known(self) -> str:
+        if self.signer is None:
+            raise of("argument", "no signer has accepted the invitation")
+        return self.signer
 
     def _publish(self, waiting: _Waiting, relays: list[_Relay]) -> None:
         """Sends a request in an event of its own: signers ignore one that they have seen."""
@@ -211,7 +249,9 @@ class RemoteSigner:
     def _begin(self, relay: _Relay) -> None:
         """Subscribes, and sends what waits for an answer."""
         since = int(time.time()) - _MAX_SKEW
-        wanted = {"kinds": [_KIND], "authors": [self.signer], "#p": [self._own], "since": since}
+        wanted: dict[str, Any] = {"kinds": [_KIND], "#p": [self._own], "since": since}
+        if self.signer is not None:
+            wanted["authors"] = [self.signer]
         relay.outgoing.append(json.dumps(["REQ", _SUBSCRIPTION, wanted]))
         for waiting in self._waiting.values():
             waiting.refusals.pop(relay.url, None)
@@ -241,7 +281,11 @@ class RemoteSigner:
         return None
 
     def _response(self, event: Any) -> Optional[Answer]:
-        if not self._waiting or not isinstance(event, dict) or event.get("pubkey") != self.signer:
+        if not isinstance(event, dict):
+            return None
+        if self.signer is None:
+            return self._accept(event)
+        if not self._waiting or event.get("pubkey") != self.signer:
             return None
         try:
             text = json.dumps(event, ensure_ascii=False)
@@ -268,6 +312,15 @@ class RemoteSigner:
         if signed is None:
             return self._end(waiting, error=of("event", "the signer has signed another event"))
         return self._end(waiting, text=text, event=signed)
+
+    def _accept(self, event: Any) -> Optional[Answer]:
+        """The signer is who knows the secret of the invitation."""
+        try:
+            text = json.dumps(event, ensure_ascii=False)
+            self.signer = self._key._accepted(text, self._secret or "")
+        except (EndsealError, ValueError):
+            return None
+        return Answer(Request("", "connect", ()), text="ack")
 
     def _end(self, waiting: _Waiting, **result: Any) -> Answer:
         del self._waiting[waiting.request.id]
