@@ -1,6 +1,7 @@
 // Memory does not grow with the number of calls. In Node with --expose-gc, and in Bun.
 
 import { Identity, backend, open, seal } from 'endseal';
+import { NostrKey } from 'endseal/nostr';
 
 import { ok, test } from './check.js';
 
@@ -45,6 +46,20 @@ test('envelopes leave nothing', async () => {
   });
   ok(count === 4 * CALLS);
   console.log(`${CALLS} envelopes: ${(growth / 1e6).toFixed(1)} MB`);
+  ok(growth < LIMIT, `${growth} bytes`);
+});
+
+test('messages of Nostr leave nothing', async () => {
+  const calls = CALLS / 10;
+  const [alice, bob] = [NostrKey.generate(), NostrKey.generate()];
+  let count = 0;
+  const growth = await grown(calls, async () => {
+    const { copies } = await alice.wrap('x', { to: [bob.publicKey] });
+    count += (await bob.unwrap(copies[0].event)).rumor.content.length;
+    NostrKey.generate().dispose();
+  });
+  ok(count === 4 * calls);
+  console.log(`${calls} messages of Nostr, ${backend.kind}: ${(growth / 1e6).toFixed(1)} MB`);
   ok(growth < LIMIT, `${growth} bytes`);
 });
 

@@ -49,8 +49,21 @@ test('secrets are gone when the key was disposed of', async () => {
     await failure(() => peer.unwrap({ ...copies[0].event, created_at: 1 }));
     await key.sign({ kind: 14, content });
   }
+  // A request and its answer, of which both sides are in this memory.
+  const numbers = [0, 1].map(() => nostr.call('key_generate', []).number);
+  const [app, signer] = numbers.map((it) => new TextDecoder().decode(nostr.call('key_public', [it]).output));
+  const request = JSON.stringify({ id: '1', result: text, error: null });
+  const { output: event } = nostr.call('key_request', [numbers[0], 64, 1], signer, request);
+  const { output: response } = nostr.call('key_response', [numbers[1], 64], app, event);
+  ok(new TextDecoder().decode(response).endsWith(text));
+  const { output: invitation } = nostr.call('key_invitation', [numbers[0], 0, -1], 'wss://127.0.0.1\n');
+  const secretOf = new TextDecoder().decode(invitation).slice(-32);
+  add('the secret of an invitation', utf8.encode(secretOf));
+  ok(/^[0-9a-f]{32}$/.test(secretOf), secretOf);
+  await failure(() => nostr.call('key_accepted', [numbers[0], 32], secretOf, event));
   watch(false);
   for (const it of [key, peer]) it.dispose();
+  for (const it of numbers) nostr.call('key_free', [it]);
   add('the key of the peer', other);
   for (const bytes of drawn) add('drawn', bytes);
   equal(left(), {}, 'after dispose');
