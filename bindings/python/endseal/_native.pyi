@@ -305,14 +305,7 @@ class Ring:
         /,
     ) -> None: ...
     def _object(
-        self,
-        length: int,
-        end: Buffer,
-        *,
-        bucket: str,
-        key: str,
-        header: str | None,
-        moved: bool,
+        self, length: int, end: Buffer, place: tuple[str, str, str | None, bool], /
     ) -> Object: ...
 
 @final

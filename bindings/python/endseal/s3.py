@@ -41,7 +41,7 @@ def open_object(
     """
     length = source.seek(0, os.SEEK_END)
     end = _range(source, max(length - _END, 0), length)
-    found = ring._object(length, end, bucket=bucket, key=key, header=header, moved=moved)
+    found = ring._object(length, end, (bucket, key, header, moved))
     opener = found.open(_range(source, length - found.tail_length, length))
     at, last = opener.sealed
     written = 0

@@ -95,7 +95,7 @@ impl NostrKey {
             None => None,
             Some(delta) => {
                 let seconds: f64 = delta.call_method0("total_seconds")?.extract()?;
-                if !(seconds >= 0.0) {
+                if seconds < 0.0 {
                     return Err(exception(py, &Error::argument("expires_after is negative")));
                 }
                 Some(seconds as u64)

@@ -44,20 +44,18 @@ impl Ring {
         PyTuple::new(py, self.ring(py)?.key_ids())
     }
 
-    /// Begins to open an object.
-    #[pyo3(signature = (length, end, *, bucket, key, header, moved))]
+    /// Begins to open an object of a bucket and a key, with its header or without.
     fn _object(
         &self,
         py: Python<'_>,
         length: u64,
         end: Bytes,
-        bucket: &str,
-        key: &str,
-        header: Option<&str>,
-        moved: bool,
+        place: (String, String, Option<String>, bool),
     ) -> PyResult<Object> {
         let ring = self.ring(py)?;
-        let place = S3Place { bucket, key, header, accepts_moved: moved };
+        let (bucket, key, header, accepts_moved) = &place;
+        let header = header.as_deref();
+        let place = S3Place { bucket, key, header, accepts_moved: *accepts_moved };
         Ok(Object(unlocked(py, || ring.object(length, end.as_slice(), &place))?))
     }
 
