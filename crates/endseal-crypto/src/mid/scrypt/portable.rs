@@ -21,7 +21,8 @@ pub(crate) fn derive(
     out: &mut [u8],
 ) -> Option<()> {
     wipe(out);
-    let params = Params::new(log_n, r, p).ok()?;
+    // RFC 7914 has N above 1, and the library takes it.
+    let params = Params::new(log_n, r, p).ok().filter(|_| log_n > 0)?;
     let blocks = 1_usize.checked_shl(log_n.into())?.checked_add(usize::try_from(p).ok()? + 1)?;
     let needed = blocks.checked_mul(usize::try_from(r).ok()?.checked_mul(128)?)?;
     // Without so much memory the library would abort the program.
@@ -31,7 +32,8 @@ pub(crate) fn derive(
     scrypt::scrypt(passphrase, salt, &params, out).inspect_err(|_| wipe(out)).ok()
 }
 
-#[cfg(all(test, feature = "aws-lc"))]
+#[cfg(test)]
+#[cfg(feature = "aws-lc")]
 mod tests {
     use super::derive;
     use crate::low::scrypt_ffi;
