@@ -39,8 +39,12 @@ const shown = (text) =>
 
 /** True for relays whose traffic others cannot read: who communicates, and when. */
 function isPrivate(url) {
-  if (!URL.canParse(url)) throw argument('a relay is no URL');
-  const { protocol, hostname } = new URL(url);
+  let protocol, hostname;
+  try {
+    ({ protocol, hostname } = new URL(url));
+  } catch {
+    throw argument('a relay is no URL');
+  }
   const isLocal = hostname === 'localhost' || hostname === '[::1]' || /^127\.[0-9.]+$/.test(hostname);
   return protocol === 'wss:' || isLocal || hostname.endsWith('.onion');
 }

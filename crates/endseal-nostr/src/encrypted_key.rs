@@ -156,11 +156,12 @@ impl EncryptedKey {
     /// # Errors
     /// [`OpenError`].
     pub fn open(&self, password: &str, max_log_n: u8) -> Result<SecretKey, OpenError> {
-        let stretched = self.scrypt_input(max_log_n)?.stretch(password).map_err(|error| match error {
-            // No longer password seals anything.
-            StretchError::Password => OpenError::Authentication,
-            StretchError::Memory => OpenError::Memory,
-        })?;
+        let stretched =
+            self.scrypt_input(max_log_n)?.stretch(password).map_err(|error| match error {
+                // No longer password seals anything.
+                StretchError::Password => OpenError::Authentication,
+                StretchError::Memory => OpenError::Memory,
+            })?;
         self.open_stretched(&stretched)
     }
 

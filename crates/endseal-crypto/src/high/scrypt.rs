@@ -46,8 +46,7 @@ pub fn derive(
         return Err(ScryptError::AboveLimit);
     }
     Stretched::try_init_with(|out| {
-        backend::derive(passphrase, salt, log_n, r, p, max_memory, out)
-            .ok_or(ScryptError::NoMemory)
+        backend::derive(passphrase, salt, log_n, r, p, max_memory, out).ok_or(ScryptError::NoMemory)
     })
 }
 
