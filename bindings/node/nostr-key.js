@@ -91,7 +91,7 @@ export class NostrKey {
     if (expires !== undefined && !(expires >= 0)) throw argument('expiresAfterMs is not negative');
     const ephemeral = optionOf(options, 'ephemeral', 'boolean') ?? false;
     const key = keyOf(this);
-    const recipients = Array.from(to, (it) => textOf(it, 'each of to'));
+    const recipients = Array.from(to, publicKey);
     const receivers = attempt(() => key.receivers(recipients));
     const tags = receivers.slice(0, -1).map((it) => ['p', it]);
     const template = jsonOf(templateOf(

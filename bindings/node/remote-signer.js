@@ -39,6 +39,8 @@ const shown = (text) =>
 
 /** True for relays whose traffic others cannot read: who communicates, and when. */
 function isPrivate(url) {
+  // A URL is read without line feeds, and sent with them.
+  if (!/^[\x21-\x7e]+$/.test(url)) throw argument('a relay is no URL');
   let protocol, hostname;
   try {
     ({ protocol, hostname } = new URL(url));

@@ -62,6 +62,8 @@ test('a private message has a wrap for each recipient, and one for the author', 
   await fails(() => alice.wrap('x', { to: [] }), 'argument');
   await fails(() => alice.wrap('x', { to: bob.publicKey }), 'argument');
   await fails(() => alice.wrap('x', { to: ['npub1wrong'] }), 'argument');
+  await fails(() => alice.wrap('x', { to: [`${bob.publicKey}\n${carol.publicKey}`] }), 'argument');
+  equal((await alice.wrap('x', { to: [` ${bob.publicKey}\n`] })).copies.length, 2);
   await fails(() => alice.wrap({ kind: 7, pubkey: bob.publicKey }, { to: [bob.publicKey] }), 'event');
   await fails(() => alice.wrap('x', { to: [bob.publicKey], expires: 5 }), 'argument');
 });
@@ -169,7 +171,7 @@ test('a remote signer needs a URI, a key and a way', async () => {
   ok(invitation.uri.startsWith(`nostrconnect://${bob.publicKey}?relay=wss%3A%2F%2F127.0.0.1%3A1&secret=`));
   invitation.close();
   await fails(() => invitation.signer, 'closed');
-  for (const relays of [[], undefined, ['no URL'], ['ws://10.0.0.1'], ['wss://127.0.0.1', 'wss://a b']]) {
+  for (const relays of [[], undefined, ['no URL'], ['ws://10.0.0.1'], ['wss://127.0.0.1', 'wss://a b'], ['wss://a\nwss://b']]) {
     await fails(async () => RemoteSigner.invite({ ...options, relays }), 'argument');
   }
   if (!globalThis.WebSocket) await fails(() => RemoteSigner.connect(uri, { key: bob }), 'argument');
