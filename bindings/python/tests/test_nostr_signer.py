@@ -95,3 +95,42 @@ def test_the_signer_answers_the_client_of_the_readme(signer: Signer) -> None:
     verify_event(event)
     assert (event["kind"], event["content"]) == (1, "hello")
     assert event["pubkey"] in signer.user.values(), signer.user
+
+
+INVITATION = """
+import asyncio, json, sys
+from endseal.nostr import NostrKey, RemoteSigner
+from websockets.asyncio.client import connect
+
+async def main(relay):
+    signer = RemoteSigner.invite(NostrKey.generate(), [relay], name="app")
+    print(signer.uri, flush=True)
+    async with connect(relay) as socket:
+        signer.connected(relay)
+        request = None
+        while True:
+            for message in signer.outgoing(relay):
+                await socket.send(message)
+            answer = signer.receive(relay, await socket.recv())
+            if answer and answer.request == request:
+                answer.result()
+                return answer.event
+            if answer:
+                request = signer.sign({"kind": 1, "content": "invited"})
+
+print(json.dumps(asyncio.run(asyncio.wait_for(main(sys.argv[1]), 60))))
+"""
+
+
+def test_the_signer_accepts_an_invitation(signer: Signer) -> None:
+    words = [sys.executable, "-c", INVITATION, signer.relay]
+    pipe = subprocess.PIPE
+    child = subprocess.Popen(words, cwd=signer.folder, stdin=pipe, stdout=pipe)
+    signer.children.append(child)
+    assert child.stdout is not None
+    uri = child.stdout.readline().decode().strip()
+    assert uri.startswith("nostrconnect://"), uri
+    signer.run("connect", uri, "--name", "app", "--allow", "sign:1", "--for", "1d")
+    event = json.loads(child.stdout.readline())
+    verify_event(event)
+    assert event["content"] == "invited" and event["pubkey"] in signer.user.values()
