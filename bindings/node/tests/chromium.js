@@ -10,7 +10,8 @@ import { extname, join, normalize } from 'node:path';
 const LIMIT = 120_000;
 const TYPES = { '.js': 'text/javascript', '.json': 'application/json', '.wasm': 'application/wasm', '.html': 'text/html' };
 // All that a page needs: no script may be compiled from text.
-const POLICY = "default-src 'self'; script-src 'self' 'nonce-map' 'wasm-unsafe-eval'";
+const POLICY = "default-src 'self'; script-src 'self' 'nonce-map' 'wasm-unsafe-eval'; "
+  + "connect-src 'self' ws://127.0.0.1:*";
 const PAGE = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
 <script type="importmap" nonce="map">${JSON.stringify({ imports: Object.fromEntries(
   ['', '/nostr', '/roster'].map((it) => [`endseal${it}`, `./node_modules/endseal/${it && `${it.slice(1)}-`}web.js`]),

@@ -87,6 +87,14 @@ for (const [at, [name, [command, ...words]]] of runtimes.entries()) {
   });
 }
 
+test('the signer answers Chromium', { timeout: 150_000 }, async () => {
+  const uri = await invited('page', 'sign:1,nip44_encrypt,nip44_decrypt');
+  // The relay behind a log-in knows the first app alone.
+  writeFileSync('bunker.txt', uri.replace(`&relay=${encodeURIComponent(relays[1])}`, ''));
+  const { stdout } = await promisify(execFile)(process.execPath, ['chromium.js', '.', 'nostr_page']);
+  assert.match(stdout, /^1 passed, 0 failed$/m);
+});
+
 test('the signer accepts an invitation', { timeout: 60_000 }, async () => {
   const child = spawn(process.execPath, ['nostr_client.js', '--invite', relays[0]], {
     stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ENDSEAL_WS: require.resolve('ws') },
