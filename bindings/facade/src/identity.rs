@@ -79,6 +79,12 @@ impl Identity {
         Ok(String::from_utf8_lossy(file.as_bytes()).into_owned())
     }
 
+    /// Returns the keys, for crates of this workspace that do more than seal and open.
+    #[must_use]
+    pub fn keys(&self) -> &identity::Identity {
+        &self.0
+    }
+
     /// Returns what others know of this identity.
     #[must_use]
     pub fn public(&self) -> PublicIdentity {
