@@ -188,9 +188,10 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
                 program(&format!("bindings/node/run --endseal {PROGRAM}")),
             ]
         })),
-        after_build(run("native", "C and chips open every vector", 20, BINDINGS, {
+        after_build(run("native", "C, Kotlin and chips open every vector", 20, BINDINGS, {
             vec![
                 program("bindings/c/run"),
+                program("bindings/kotlin/run"),
                 cargo(EMBEDDED_CLIPPY),
                 program("bindings/embedded/run"),
             ]
@@ -220,8 +221,10 @@ const MLS: &[&str] = &[
 ];
 /// Without a package of its own, this workspace needs the names.
 const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-c \
-                            -p endseal-facade -p endseal-napi -p endseal-python -p endseal-wasm \
-                            -p endseal-wasm-abi -p endseal-wasm-nostr -p endseal-wasm-roster --check";
+                            -p endseal-facade -p endseal-kotlin -p endseal-kotlin-generator \
+                            -p endseal-napi -p endseal-python -p endseal-session-facade \
+                            -p endseal-wasm -p endseal-wasm-abi -p endseal-wasm-nostr \
+                            -p endseal-wasm-roster --check";
 const EMBEDDED_CLIPPY: &str = "clippy --manifest-path bindings/embedded/Cargo.toml --locked \
                                --target-dir {target}/embedded -- -D warnings";
 const DENY: &str = "deny --locked check bans licenses sources";

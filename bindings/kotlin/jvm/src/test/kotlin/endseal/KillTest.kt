@@ -4,6 +4,7 @@ import java.nio.file.Path
 import java.util.concurrent.TimeUnit
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
 import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertTrue
 import org.junit.jupiter.api.Test
@@ -15,12 +16,10 @@ class KillTest {
     @Test
     fun `a process that is killed in a batch`() = runBlocking<Unit> {
         Scene().use { scene ->
-            var inTheMiddle = 0
-            for (wait in listOf(20L, 60L, 120L, 250L)) {
-                val delivered = killed(scene, "batch-$wait", "batch", wait)
-                if (delivered in 1..<COUNT) inTheMiddle += 1
+            for (bytes in listOf(30_000L, 300_000L, 2_000_000L)) {
+                val delivered = killed(scene, "batch-$bytes", "batch", bytes)
+                assertTrue(delivered in 1..<COUNT, "$delivered messages before the end")
             }
-            assertTrue(inTheMiddle > 0, "no kill was in the middle of a batch")
         }
     }
 
@@ -29,8 +28,11 @@ class KillTest {
         Scene().use { scene -> assertEquals(0, killed(scene, "transaction", "transaction", 0)) }
     }
 
-    /** Kills a process at its work and delivers all again. Returns how many it had delivered. */
-    private suspend fun killed(scene: Scene, name: String, mode: String, wait: Long): Int {
+    /**
+     * Kills a process when its store has grown by so many bytes, and delivers all again. Returns
+     * how many messages it had delivered.
+     */
+    private suspend fun killed(scene: Scene, name: String, mode: String, bytes: Long): Int {
         val (ana, ben) = scene.device("$name-ana") to scene.device("$name-ben")
         ana.meet(ben)
         val texts = List(COUNT) { "text $it" }
@@ -40,25 +42,27 @@ class KillTest {
         write(file, messages)
 
         val classes = System.getProperty("surefire.test.class.path")
+        val size = { store.toFile().walk().filter { it.isFile }.sumOf { it.length() } }
+        val before = size()
         val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
         val command = listOf(java, "-cp", classes, "endseal.KillTestKt", mode, "$store", "$file")
         val child = ProcessBuilder(command)
             .redirectError(ProcessBuilder.Redirect.INHERIT).start()
         assertEquals("at work", child.inputReader().readLine())
-        delay(wait)
+        withTimeout(60_000) { while (size() < before + bytes) delay(1) }
         // SIGKILL, on Linux.
         child.destroyForcibly()
         assertTrue(child.waitFor(10, TimeUnit.SECONDS))
         assertEquals(128 + 9, child.exitValue())
 
         return Engine.open(store, Scene.secret).use { opened ->
-            val before = opened.texts()
-            assertEquals(texts.take(before.size), before)
+            val kept = opened.texts()
+            assertEquals(texts.take(kept.size), kept)
             val outcomes = opened.decryptBatch(messages).outcomes
-            assertTrue(outcomes.take(before.size).all { it is MessageOutcome.AlreadyDelivered })
-            assertTrue(outcomes.drop(before.size).all { it is MessageOutcome.Delivered })
+            assertTrue(outcomes.take(kept.size).all { it is MessageOutcome.AlreadyDelivered })
+            assertTrue(outcomes.drop(kept.size).all { it is MessageOutcome.Delivered })
             assertEquals(texts, opened.texts())
-            before.size
+            kept.size
         }
     }
 }
