@@ -1,18 +1,14 @@
 // End-to-end encryption of messages and files. `index.d.ts` has the documentation.
 
-import { argument, attempt, attemptLater, checkOptions, made, optionOf, partOf, parts } from './checks.js';
+import {
+  argument, attempt, attemptLater, bytesOf, checkOptions, isDate, made, optionOf, partOf, parts,
+} from './checks.js';
 import { failure } from './error.js';
 import { module } from './module.js';
 
 export { EndsealError } from './error.js';
 
 const utf8 = new TextEncoder();
-
-function bytesOf(value, name) {
-  if (value instanceof Uint8Array) return value;
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  throw argument(`${name} is a Uint8Array or an ArrayBuffer`);
-}
 
 function textOrBytes(value, name) {
   return typeof value === 'string' ? utf8.encode(value) : bytesOf(value, name);
@@ -166,7 +162,7 @@ function sealing(options, work) {
   const suite = optionOf(options, 'suite', 'string') ?? 'hybrid';
   const hideCount = optionOf(options, 'hideCount', 'boolean') ?? false;
   const sender = partOf(from, Identity, 'from');
-  const milliseconds = time === undefined ? 0 : Number(time instanceof Date ? time : NaN);
+  const milliseconds = time === undefined ? 0 : Number(isDate(time) ? time : NaN);
   if (time !== undefined && !(milliseconds > 0)) {
     throw argument('the time is a Date after 1970');
   }
@@ -265,7 +261,7 @@ export async function openStream(from, options) {
   try {
     do {
       first = await next();
-    } while (first instanceof Uint8Array);
+    } while (ArrayBuffer.isView(first));
   } catch (error) {
     await end(error);
     throw error;

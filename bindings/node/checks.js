@@ -34,6 +34,34 @@ export function optionOf(options, name, type) {
   throw argument(`${name} is a ${type}`);
 }
 
+const kindOf = (value) => Object.prototype.toString.call(value).slice('[object '.length, -1);
+
+const lengthOf = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength').get;
+
+/** True for a buffer of any realm: test runners and frames have others. */
+function isBuffer(value) {
+  try {
+    return lengthOf.call(value) >= 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Bytes of any realm, which were not given to another thread. */
+export function bytesOf(value, name) {
+  const isView = ArrayBuffer.isView(value) && kindOf(value) === 'Uint8Array';
+  if (!isView && !isBuffer(value)) throw argument(`${name} is a Uint8Array or an ArrayBuffer`);
+  try {
+    // A view of such a buffer is empty.
+    const all = new Uint8Array(isView ? value.buffer : value);
+    return isView ? value : all;
+  } catch {
+    throw argument(`${name} was transferred`);
+  }
+}
+
+export const isDate = (value) => kindOf(value) === 'Date';
+
 /** What the module has of the objects of this package. No object has a property with a secret. */
 export const parts = new WeakMap();
 

@@ -6,16 +6,16 @@ import { Worker } from 'node:worker_threads';
 import { nostr } from './memory.js';
 import { use } from './nostr-module.js';
 import { moduleOf } from './nostr-wasm.js';
-import { native } from './platform.js';
+import { base, native } from './platform.js';
 import { ofNode } from './worker-of.js';
 
 export * from './nostr-api.js';
 
-const worker = () => ofNode(new Worker(new URL('./nostr-worker-node.js', import.meta.url)));
+const worker = () => ofNode(new Worker(new URL('./nostr-worker-node.js', base)));
 
 /** The module of WebAssembly. It is made at once, so that `require` works, too. */
 function fallBack() {
-  const module = new WebAssembly.Module(readFileSync(new URL('./nostr.wasm', import.meta.url)));
+  const module = new WebAssembly.Module(readFileSync(new URL('./nostr.wasm', base)));
   return moduleOf({ instance: new WebAssembly.Instance(module, nostr.imports), module }, worker);
 }
 

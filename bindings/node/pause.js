@@ -1,8 +1,11 @@
 // Turns of other tasks of the thread.
 
+/** Those of the runtime: tests replace them by ones that wait for the test. */
+const { setImmediate, MessageChannel } = globalThis;
+
 /** Ends when other tasks had their turn. Timers of browsers wait for 4 ms. */
 export function pause() {
-  if (globalThis.setImmediate) return new Promise((next) => setImmediate(next));
+  if (setImmediate) return new Promise((next) => setImmediate(next));
   const { port1, port2 } = new MessageChannel();
   const turn = new Promise((next) => {
     port1.onmessage = next;

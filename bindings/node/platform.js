@@ -1,8 +1,12 @@
 // The native module of this platform: beside this file, or in a package of its own.
 
 import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 
-const require = createRequire(import.meta.url);
+/** Address of this file, or of the bundle that it is in: as CommonJS, that has no `import.meta`. */
+export const base = import.meta.url ?? pathToFileURL(__filename).href;
+
+const require = createRequire(base);
 
 function load() {
   const platform = `${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`;

@@ -1,6 +1,6 @@
 // Rosters: who belongs to a group. `roster.d.ts` has the documentation.
 
-import { argument, attemptLater, checkOptions, made, optionOf, partOf } from './checks.js';
+import { argument, attemptLater, bytesOf, checkOptions, made, optionOf, partOf } from './checks.js';
 import { PublicIdentity, Recipients } from './api.js';
 import { module } from './roster-module.js';
 
@@ -11,8 +11,7 @@ const utf8 = new TextEncoder();
 /** A copy of a file, which the caller may change meanwhile. */
 function fileOf(file) {
   if (typeof file === 'string') return utf8.encode(file);
-  if (file instanceof Uint8Array || file instanceof ArrayBuffer) return new Uint8Array(file).slice();
-  throw argument('a roster is a string, a Uint8Array or an ArrayBuffer');
+  return bytesOf(file, 'a roster').slice();
 }
 
 /** Facts, as the module writes them, and members behind them. */

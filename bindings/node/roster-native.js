@@ -3,7 +3,7 @@
 import './native.js';
 import { readFileSync } from 'node:fs';
 
-import { native } from './platform.js';
+import { base, native } from './platform.js';
 import { use } from './roster-module.js';
 import { imports, moduleOf } from './roster-wasm.js';
 
@@ -11,7 +11,7 @@ export * from './roster-api.js';
 
 /** The module of WebAssembly. It is made at once, so that `require` works, too. */
 function fallBack() {
-  const module = new WebAssembly.Module(readFileSync(new URL('./roster.wasm', import.meta.url)));
+  const module = new WebAssembly.Module(readFileSync(new URL('./roster.wasm', base)));
   return moduleOf(new WebAssembly.Instance(module, imports));
 }
 

@@ -222,6 +222,41 @@ test('what a caller changes meanwhile changes nothing', async () => {
   ok((await opening).every((it) => textOf(it.content ?? '') === 'x'));
 });
 
+test('bytes of other realms are bytes, and transferred ones are not', async () => {
+  if (globalThis.process) {
+    const { runInNewContext } = await import('node:vm');
+    const all = runInNewContext('({ bytes: Uint8Array.of(1, 2), buffer: Uint8Array.of(1, 2).buffer, time: new Date(9) })');
+    for (const content of [all.bytes, all.buffer]) {
+      const envelope = await seal(content, { from: alice, to, context, time: all.time });
+      const opened = await open(envelope, { as: bob, context });
+      sameBytes(opened.content, Uint8Array.of(1, 2));
+      equal(opened.time.getTime(), 9);
+    }
+  }
+  const bytes = Uint8Array.of(1, 2);
+  structuredClone(bytes, { transfer: [bytes.buffer] });
+  for (const content of [bytes, bytes.buffer]) {
+    await fails(() => seal(content, { from: alice, to, context }), 'argument');
+  }
+});
+
+test('timers and arrays of a test environment change nothing', async () => {
+  const { setImmediate, MessageChannel, Uint8Array: Bytes } = globalThis;
+  const never = () => {};
+  const content = filled(2 << 20);
+  try {
+    Object.assign(globalThis, { setImmediate: setImmediate && never, MessageChannel: never });
+    globalThis.Uint8Array = class extends Bytes {};
+    const envelope = await seal(content, { from: alice, to, context });
+    const opened = await openStream(stream(envelope), { as: bob, context });
+    ok(opened.sender.equals(alice.public));
+    sameBytes(await allOf(opened.content), content);
+  } finally {
+    Object.assign(globalThis, { setImmediate, MessageChannel, Uint8Array: Bytes });
+    if (!setImmediate) delete globalThis.setImmediate;
+  }
+});
+
 const turns = async (work) => {
   let [count, done] = [0, false];
   const finished = work().finally(() => { done = true; });
