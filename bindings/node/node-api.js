@@ -12,6 +12,8 @@ const MAX_LINE = 8 << 20;
 const MAX_PATH = 107;
 /** Rows of a page of the history. */
 const ROWS = 256;
+/** Longest time of a timer in milliseconds: 24 days. */
+const LONGEST = 2 ** 31 - 1;
 /** Milliseconds between two attempts to reach a node that is away. */
 const PAUSE = 250;
 /** Errors after which nothing was done, and that end by themselves. */
@@ -54,6 +56,9 @@ export class Node {
       throw new TypeError(`options of a node are ${names.join(', ')}`);
     }
     const { home, waitMs = 0, timeoutMs = 120_000 } = options;
+    if (!(waitMs >= 0) || !(timeoutMs > 0)) {
+      throw new TypeError('waitMs is a number from 0, and timeoutMs one above 0');
+    }
     this.#path = join(String(home ?? defaultHome()), 'node.sock');
     this.#waitMs = waitMs;
     this.#timeoutMs = timeoutMs;
@@ -82,11 +87,9 @@ export class Node {
     let until = performance.now() + this.#waitMs;
     for (;;) {
       let connection;
-      const close = () => connection?.close();
       signal?.throwIfAborted();
-      signal?.addEventListener('abort', close);
       try {
-        connection = await Connection.open(this.#path, this.#timeoutMs);
+        connection = await Connection.open(this.#path, this.#timeoutMs, signal);
         await connection.ask(line, 1, this.#timeoutMs);
         until = undefined;
         for (;;) {
@@ -101,7 +104,6 @@ export class Node {
         until ??= performance.now() + this.#waitMs;
         if (!mayRepeat(error, 'follow') || performance.now() >= until) throw error;
       } finally {
-        signal?.removeEventListener('abort', close);
         connection?.close();
       }
       await sleep(PAUSE);
@@ -269,8 +271,8 @@ class Connection {
     socket.on('error', () => {});
   }
 
-  static async open(path, timeoutMs) {
-    const connection = new Connection(await connected(path, timeoutMs), timeoutMs);
+  static async open(path, timeoutMs, signal) {
+    const connection = new Connection(await connected(path, timeoutMs, signal), timeoutMs);
     try {
       const result = await connection.ask(requestLine(0, 'version', {}), 0, timeoutMs);
       if (result?.api === API) return connection;
@@ -322,11 +324,14 @@ class Connection {
   }
 }
 
-async function connected(path, timeoutMs) {
+async function connected(path, timeoutMs, signal) {
   if (Buffer.byteLength(path) > MAX_PATH) {
     throw new NodeError('not_running', `no node runs at '${path}', longer than ${MAX_PATH} bytes`);
   }
   const socket = createConnection(path);
+  const end = () => socket.destroy(new Error('aborted'));
+  signal?.addEventListener('abort', end);
+  socket.once('close', () => signal?.removeEventListener('abort', end));
   const open = new Promise((resolve, reject) => {
     socket.once('connect', resolve);
     socket.once('error', reject);
@@ -345,7 +350,7 @@ async function connected(path, timeoutMs) {
 }
 
 async function inTime(promise, timeoutMs) {
-  if (timeoutMs === Infinity) return promise;
+  if (timeoutMs > LONGEST) return promise;
   let timer;
   const late = new Promise((_, reject) => {
     const text = `the node gave no answer in ${timeoutMs / 1000} s`;

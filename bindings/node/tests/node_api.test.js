@@ -368,6 +368,25 @@ test('follow goes on, or fails', async () => {
   }
 });
 
+test('follow ends when it is aborted before the node has answered', async () => {
+  await withPeer([undefined], async (home) => {
+    const aborted = { signal: AbortSignal.timeout(300) };
+    const begin = performance.now();
+    await assert.rejects(new Node({ home }).follow(0, aborted).next(), { name: 'TimeoutError' });
+    assert(performance.now() - begin < 30_000);
+  }, '');
+});
+
+test('times have their limits', async () => {
+  for (const options of [{ timeoutMs: 0 }, { timeoutMs: NaN }, { timeoutMs: -1 }, { waitMs: NaN }]) {
+    assert.throws(() => new Node(options), TypeError);
+  }
+  await withPeer([done], async (home) => {
+    const said = await new Node({ home, timeoutMs: 30 * 24 * 3_600_000 }).say('endseal1', 'text');
+    assert.deepEqual(said.numbers, [7]);
+  });
+});
+
 test('follow ends when it is aborted', async () => {
   const stopped = new AbortController();
   const followed = at('bob').follow(0, { signal: stopped.signal });
