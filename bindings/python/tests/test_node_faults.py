@@ -176,6 +176,39 @@ def test_a_silent_node_times_out(home: Path, is_async: bool) -> None:
         assert time.monotonic() - begin < 5
 
 
+def test_a_busy_node_says_so_though_it_reads_nothing(home: Path, is_async: bool) -> None:
+    error = b'"error":{"code":-32000,"message":"busy","data":{"kind":"busy"}}'
+    refusal = b'{"jsonrpc":"2.0","id":null,' + error + b"}\n"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(home / "node.sock"))
+        listener.listen()
+
+        def serve() -> None:
+            for greeting in (b"", VERSION):
+                connection, _ = listener.accept()
+                with connection:
+                    if greeting:
+                        connection.recv(1 << 16)
+                    connection.sendall(greeting + refusal)
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        for _ in range(2):
+            caller = Caller(is_async, home)
+            assert code(lambda: caller.call("say", "endseal1", "x" * 1_000_000)) == "busy"
+        serving.join()
+
+
+def test_times_have_their_limits(home: Path, is_async: bool) -> None:
+    for options in ({"timeout": 0}, {"timeout": float("nan")}, {"wait": -1}):
+        with pytest.raises(ValueError):
+            Caller(is_async, home, **options)
+    peer = Peer(home, [[DONE]])
+    caller = Caller(is_async, home, timeout=float("inf"))
+    assert caller.call("say", "endseal1", "text")["numbers"] == [7]
+    peer.methods()
+
+
 def test_only_what_may_be_repeated_is_repeated(home: Path, is_async: bool) -> None:
     caller = Caller(is_async, home, wait=20)
     peer = Peer(home, [[DONE[:20]]])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import time
-from collections.abc import AsyncIterator, Iterable
-from typing import Any, cast
+from collections.abc import AsyncIterator, Awaitable, Iterable
+from typing import Any, TypeVar, cast
 
 from ._errors import NodeError
 from ._protocol import (
@@ -25,6 +26,7 @@ from ._protocol import (
     socket_path,
     texts_of,
     timed_out,
+    times_of,
     too_long,
     whole,
 )
@@ -45,6 +47,10 @@ from ._rows import (
     Version,
 )
 
+T = TypeVar("T")
+# Bytes that are received at once.
+PART = 1 << 16
+
 
 class AsyncNode:
     """A node that runs on this machine, for this user, as `Node`. A call that is cancelled may have
@@ -58,8 +64,7 @@ class AsyncNode:
         timeout: float = 120,
     ) -> None:
         self._path = socket_path(home)
-        self._wait = wait
-        self._timeout = timeout
+        self._wait, self._timeout = times_of(wait, timeout)
 
     async def call(self, method: str, **params: Any) -> Any:
         """Sends any request of the interface, and returns its result."""
@@ -236,50 +241,59 @@ class AsyncNode:
 class _Connection:
     """A connection to a node whose version was asked for."""
 
-    def __init__(self, path: str, timeout: float) -> None:
+    def __init__(self, path: str, timeout: float | None) -> None:
         self._path, self._timeout = path, timeout
+        self._received = bytearray()
 
     async def __aenter__(self) -> _Connection:
-        opening = asyncio.open_unix_connection(self._path, limit=MAX_LINE)
+        self._loop = asyncio.get_running_loop()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._reader, self._writer = await asyncio.wait_for(opening, self._timeout)
-        except asyncio.TimeoutError:
-            raise timed_out(self._timeout) from None
-        except OSError as error:
-            raise not_reached(error, self._path) from None
-        try:
+            self._socket.setblocking(False)
+            try:
+                await _in_time(self._loop.sock_connect(self._socket, self._path), self._timeout)
+            except OSError as error:
+                raise not_reached(error, self._path) from None
             with nothing_sent(self._path):
                 check_version(await self.ask(request_line(0, "version", {}), 0, self._timeout))
         except BaseException:
-            self._writer.close()
+            self._socket.close()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._writer.close()
+        self._socket.close()
 
     async def ask(self, line: bytes, id: int, timeout: float | None) -> Any:
         """Sends a request, and returns its result."""
-        self._writer.write(line)
         try:
-            await asyncio.wait_for(self._writer.drain(), self._timeout)
-        except asyncio.TimeoutError:
-            raise timed_out(self._timeout) from None
+            await _in_time(self._loop.sock_sendall(self._socket, line), self._timeout)
         except OSError:
             # The node has ended the connection. It may have said why.
             pass
         return result_of(await self.receive(timeout), id)
 
     async def receive(self, timeout: float | None) -> bytes:
-        """Receives a line."""
-        try:
-            line = await asyncio.wait_for(self._reader.readuntil(b"\n"), timeout)
-        except asyncio.TimeoutError:
-            raise timed_out(timeout or 0) from None
-        except asyncio.IncompleteReadError as error:
-            line = error.partial
-        except asyncio.LimitOverrunError as error:
-            raise too_long() from error
-        except OSError:
-            raise connection_lost() from None
+        """Receives a line; the time is that between two parts of it."""
+        searched = 0
+        while (end := self._received.find(b"\n", searched)) < 0:
+            searched = len(self._received)
+            if searched > MAX_LINE:
+                raise too_long()
+            try:
+                part = await _in_time(self._loop.sock_recv(self._socket, PART), timeout)
+            except OSError:
+                raise connection_lost() from None
+            if not part:
+                return whole(bytes(self._received))
+            self._received += part
+        line = bytes(self._received[: end + 1])
+        del self._received[: end + 1]
         return whole(line)
+
+
+async def _in_time(work: Awaitable[T], timeout: float | None) -> T:
+    try:
+        return await asyncio.wait_for(work, timeout)
+    except asyncio.TimeoutError:
+        raise timed_out(timeout or 0) from None

@@ -25,6 +25,7 @@ from ._protocol import (
     socket_path,
     texts_of,
     timed_out,
+    times_of,
     whole,
 )
 from ._rows import (
@@ -65,8 +66,7 @@ class Node:
         timeout: float = 120,
     ) -> None:
         self._path = socket_path(home)
-        self._wait = wait
-        self._timeout = timeout
+        self._wait, self._timeout = times_of(wait, timeout)
 
     def call(self, method: str, **params: Any) -> Any:
         """Sends any request of the interface, and returns its result."""
@@ -245,7 +245,7 @@ class Node:
 class _Connection:
     """A connection to a node whose version was asked for."""
 
-    def __init__(self, path: str, timeout: float) -> None:
+    def __init__(self, path: str, timeout: float | None) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._lines: BinaryIO = self._socket.makefile("rb")
         self._timeout = timeout
@@ -254,7 +254,7 @@ class _Connection:
             try:
                 self._socket.connect(path)
             except socket.timeout:
-                raise timed_out(timeout) from None
+                raise timed_out(timeout or 0) from None
             except OSError as error:
                 raise not_reached(error, path) from None
             with nothing_sent(path):
@@ -280,7 +280,7 @@ class _Connection:
         try:
             self._socket.sendall(line)
         except socket.timeout:
-            raise timed_out(self._timeout) from None
+            raise timed_out(self._timeout or 0) from None
         except OSError:
             # The node has ended the connection. It may have said why.
             pass

@@ -16,6 +16,8 @@ API = 1
 MAX_LINE = 8 << 20
 # Rows of a page of the history.
 ROWS = 256
+# Longest timeout of a socket in seconds: 24 days.
+MAX_TIMEOUT = 2**31 / 1000 - 1
 # Seconds between two attempts to reach a node that is away.
 PAUSE = 0.25
 # Errors after which nothing was done, and that end by themselves.
@@ -58,6 +60,13 @@ def socket_path(home: str | os.PathLike[str] | None) -> str:
         base = Path(data) if os.path.isabs(data) else Path.home() / ".local/share"
         home = base / "endseal"
     return str(Path(home) / "node.sock")
+
+
+def times_of(wait: float, timeout: float) -> tuple[float, float | None]:
+    """The times of a client in seconds. A timeout above the longest of a socket is none."""
+    if not wait >= 0 or not timeout > 0:
+        raise ValueError("wait is a number from 0, and timeout one above 0")
+    return wait, timeout if timeout < MAX_TIMEOUT else None
 
 
 def texts_of(texts: str | Iterable[str]) -> list[str]:
