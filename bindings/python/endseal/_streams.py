@@ -27,8 +27,10 @@ def _read(source: BinaryIO) -> bytes:
 def _write(sink: BinaryIO, data: bytes) -> int:
     rest = memoryview(data)
     while rest:
-        # A raw file may take a part.
+        # A raw file may take a part, or nothing. Others that return none have taken all.
         taken = sink.write(rest)
+        if taken is None and not isinstance(sink, io.RawIOBase):
+            break
         if not taken:
             raise BlockingIOError("the sink takes no bytes at present")
         rest = rest[taken:]

@@ -19,10 +19,15 @@ fn options(
     max_age: Option<&Bound<'_, PyAny>>,
     require_post_quantum: bool,
 ) -> PyResult<OpenOptions> {
-    let max_age = max_age.map(|it| it.call_method0("total_seconds")).transpose()?;
-    let max_age = max_age.map(|it| it.extract::<f64>()).transpose()?;
+    let seconds = |it: &Bound<'_, PyAny>| {
+        let seconds = it.call_method0("total_seconds").and_then(|it| it.extract::<f64>());
+        let seconds = seconds.ok().filter(|it| *it >= 0.0);
+        let error = || facade::Error::argument("max_age is a timedelta from 0");
+        seconds.ok_or_else(|| exception(py, &error()))
+    };
+    let max_age = max_age.map(seconds).transpose()?;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a duration")]
-    let max_age = max_age.map(|seconds| (seconds * 1_000.0).max(0.0) as u64);
+    let max_age = max_age.map(|seconds| (seconds * 1_000.0) as u64);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     Ok(OpenOptions {

@@ -42,7 +42,11 @@ fn options(
 /// Converts a `datetime` to milliseconds since 1970-01-01T00:00:00Z.
 fn milliseconds(time: &Bound<'_, PyAny>) -> PyResult<u64> {
     let py = time.py();
-    if time.getattr("tzinfo")?.is_none() {
+    let Ok(zone) = time.getattr("tzinfo") else {
+        let error = "the time is a datetime";
+        return Err(exception(py, &facade::Error::argument(error)));
+    };
+    if zone.is_none() {
         let error = "the time needs a time zone, as in datetime.now(timezone.utc)";
         return Err(exception(py, &facade::Error::argument(error)));
     }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
 import threading
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import endseal
 import pytest
@@ -234,3 +236,43 @@ def test_the_lock_is_released() -> None:
         turns += 1
     # 0.2 s of Argon2id: a thread that must wait for them has one turn or two.
     assert locked and turns > 1_000, turns
+
+
+class Silent(io.BytesIO):
+    """Takes all, and does not say so, as files of other libraries do."""
+
+    def write(self, data: Any, /) -> Any:
+        super().write(data)
+        return None
+
+
+class Full(io.RawIOBase):
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> Any:
+        return None
+
+
+def test_a_sink_may_be_silent_and_a_raw_one_may_take_nothing() -> None:
+    alice = Identity.generate()
+    content, sink = os.urandom(300_000), Silent()
+    options: Any = {"sender": alice, "recipients": [alice.public], "context": CONTEXT}
+    assert endseal.seal_stream(io.BytesIO(content), sink, **options) == len(sink.getvalue())
+    assert endseal.open(sink.getvalue(), identity=alice, context=CONTEXT).content == content
+    with pytest.raises(BlockingIOError):
+        endseal.seal_stream(io.BytesIO(content), Full(), **options)  # type: ignore[arg-type]
+
+
+def test_ages_are_durations_from_0() -> None:
+    alice = Identity.generate()
+    envelope = endseal.seal(b"", sender=alice, recipients=[alice.public], context=CONTEXT)
+    for age in (timedelta(seconds=-1), 60):
+        wrong: Any = age
+        with pytest.raises(endseal.EndsealError) as raised:
+            endseal.open(envelope, identity=alice, context=CONTEXT, max_age=wrong)
+        assert raised.value.code == "argument"
+    time: Any = 1_700_000_000
+    with pytest.raises(endseal.EndsealError) as raised:
+        endseal.seal(b"", sender=alice, recipients=[alice.public], context=CONTEXT, time=time)
+    assert raised.value.code == "argument"
