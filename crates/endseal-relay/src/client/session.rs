@@ -80,6 +80,7 @@ pub(super) struct Session<'s> {
     refused_version: Option<u64>,
     request_at: Option<Instant>,
     closed: u32,
+    /// The latest challenge, which keys may answer one after the other.
     challenge: Option<String>,
     challenges: u32,
     /// The ids of answers to the challenge that the relay has not reported on yet.
@@ -219,8 +220,7 @@ impl<'s> Session<'s> {
         if let Some((challenge, events)) = state.answers.take()
             && self.challenge.as_ref() == Some(&challenge)
         {
-            self.challenge = None;
-            self.unconfirmed = events.iter().map(|event| event.id).collect();
+            self.unconfirmed.extend(events.iter().map(|event| event.id));
             self.confirmed_at = Some(Instant::now() + self.settings.timing.confirm);
             let message = |json: &Bytes| Message::text(message::auth(json));
             self.control.extend(events.iter().map(|event| message(&event.json)));

@@ -74,7 +74,12 @@ impl Shared {
     }
 
     pub(super) fn authenticate(&self, challenge: &str, events: Vec<SignedEvent>) {
-        self.state().answers = Some((challenge.to_owned(), events));
+        let mut state = self.state();
+        match &mut state.answers {
+            Some((pending, all)) if pending == challenge => all.extend(events),
+            answers => *answers = Some((challenge.to_owned(), events)),
+        }
+        drop(state);
         self.changed.notify_one();
     }
 

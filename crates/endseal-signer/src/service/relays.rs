@@ -44,6 +44,9 @@ struct Connection {
     subscription: u64,
     confirmed: u64,
     is_connected: bool,
+    /// The challenge of the relay on this connection (NIP-42), which keys that come later answer,
+    /// too.
+    challenge: Option<String>,
     /// True once the first attempt to connect has ended, with or without a connection.
     was_tried: bool,
     /// Reason why there is no connection; empty if there was no attempt.
@@ -79,6 +82,9 @@ impl Connection {
 /// Subscription: the number of its connection, and its own number.
 pub(super) type SubscriptionId = (usize, u64);
 
+/// Keys that answer a challenge: the number of the connection, the challenge, and the keys.
+pub(super) type LogIn = (usize, String, Vec<[u8; 32]>);
+
 /// Connections by URL. All apps that use a relay share one connection.
 pub(super) struct Relays {
     reaching: Reaching,
@@ -93,13 +99,14 @@ impl Relays {
     }
 
     /// Connects to the relays of all apps and disconnects from all others. Returns the
-    /// subscriptions with keys for which their relay has not been asked before.
+    /// subscriptions with keys for which their relay has not been asked before, and the keys that
+    /// have not logged in on a connection whose relay has asked for it.
     pub(super) fn subscribe(
         &mut self,
         subscriptions: &[Subscription],
         runtime: &Handle,
         now: u64,
-    ) -> Vec<SubscriptionId> {
+    ) -> (Vec<SubscriptionId>, Vec<LogIn>) {
         let mut wanted: BTreeMap<String, (Address, BTreeSet<[u8; 32]>, Reach)> = BTreeMap::new();
         for subscription in subscriptions {
             for url in &subscription.relays {
@@ -118,14 +125,17 @@ impl Relays {
             }
         }
         self.connections.retain(|url, it| wanted.get(url).is_some_and(|new| new.2 == it.reach));
-        let mut grown = Vec::new();
+        let (mut grown, mut log_ins) = (Vec::new(), Vec::new());
         for (url, (address, keys, reach)) in wanted {
             match self.connections.get_mut(&url) {
                 Some(connection) if connection.keys == keys => {}
                 Some(connection) => {
                     connection.subscription = connection.relay.subscribe(Some(filter(&keys, now)));
-                    if !keys.is_subset(&connection.keys) {
+                    let new: Vec<_> = keys.difference(&connection.keys).copied().collect();
+                    if !new.is_empty() {
                         grown.push((connection.number, connection.subscription));
+                        let challenge = connection.challenge.clone();
+                        log_ins.extend(challenge.map(|it| (connection.number, it, new)));
                     }
                     connection.keys = keys;
                 }
@@ -136,7 +146,15 @@ impl Relays {
                 }
             }
         }
-        grown
+        (grown, log_ins)
+    }
+
+    /// Records the challenge of a relay. Returns the keys that are subscribed there.
+    pub(super) fn challenged(&mut self, number: usize, challenge: &str) -> Vec<[u8; 32]> {
+        let connection = self.connections.values_mut().find(|it| it.number == number);
+        let Some(connection) = connection else { return Vec::new() };
+        connection.challenge = Some(challenge.to_owned());
+        connection.keys.iter().copied().collect()
     }
 
     /// Records that a relay has confirmed a subscription and all earlier ones.
@@ -181,6 +199,7 @@ impl Relays {
             subscription,
             confirmed: 0,
             is_connected: false,
+            challenge: None,
             was_tried: false,
             failure: String::new(),
             lines: RelayLines::default(),
@@ -234,6 +253,7 @@ impl Relays {
     pub(super) fn note(&mut self, number: usize, state: Result<(), String>) -> usize {
         if let Some(connection) = self.connections.values_mut().find(|it| it.number == number) {
             connection.is_connected = state.is_ok();
+            connection.challenge = None;
             connection.was_tried = true;
             connection.failure = state.err().unwrap_or_default();
         }
@@ -259,10 +279,8 @@ impl Relays {
         self.connections.len()
     }
 
-    /// Returns the address of a relay and the keys that are subscribed there.
-    pub(super) fn keys(&self, number: usize) -> Option<(&Address, Vec<[u8; 32]>)> {
-        let connection = self.connections.values().find(|it| it.number == number)?;
-        Some((&connection.address, connection.keys.iter().copied().collect()))
+    pub(super) fn address(&self, number: usize) -> Option<&Address> {
+        self.connections.values().find(|it| it.number == number).map(|it| &it.address)
     }
 
     pub(super) fn relay(&self, number: usize) -> Option<&Relay> {

@@ -244,7 +244,7 @@ impl Worker {
                 self.metrics.disconnects.fetch_add(1, Relaxed);
                 self.connected(number, Err(reason.to_string()));
                 self.greetings.disconnected(number);
-                let relay = self.relays.keys(number).map(|(address, _)| address.to_string());
+                let relay = self.relays.address(number).map(ToString::to_string);
                 let relay = relay.unwrap_or_default();
                 tracing::warn!(target: "relay", relay, cause = %reason, "disconnected");
                 if let Some(event) = suspect {
@@ -283,7 +283,10 @@ impl Worker {
                     tracing::warn!(target: "relay", relay, count, bytes, "a message was skipped");
                 }
             }
-            Notification::Challenge(challenge) => self.authenticate(number, &challenge),
+            Notification::Challenge(challenge) => {
+                let keys = self.relays.challenged(number, &challenge);
+                self.log_in(number, &challenge, &keys);
+            }
             Notification::Notice(text) => {
                 if let Some((relay, count)) = self.relays.line(number, Said::Notice, 1) {
                     tracing::info!(target: "relay", relay, text, count, "notice");
@@ -311,9 +314,9 @@ impl Worker {
         }
     }
 
-    fn authenticate(&mut self, number: usize, challenge: &str) {
-        let Some((address, keys)) = self.relays.keys(number) else { return };
-        let events = self.engine.authenticate(address, &keys, challenge, now());
+    fn log_in(&mut self, number: usize, challenge: &str, keys: &[[u8; 32]]) {
+        let Some(address) = self.relays.address(number) else { return };
+        let events = self.engine.authenticate(address, keys, challenge, now());
         if let Some(relay) = self.relays.relay(number) {
             relay.authenticate(challenge, events);
         }
@@ -331,7 +334,11 @@ impl Worker {
     fn subscribe(&mut self, sockets: &Handle) -> Vec<SubscriptionId> {
         let mut grown = Vec::new();
         if let Some(subscriptions) = self.engine.new_subscriptions() {
-            grown = self.relays.subscribe(&subscriptions, sockets, now());
+            let log_ins;
+            (grown, log_ins) = self.relays.subscribe(&subscriptions, sockets, now());
+            for (number, challenge, keys) in log_ins {
+                self.log_in(number, &challenge, &keys);
+            }
             self.metrics.relays.store(self.relays.len() as u64, Relaxed);
             if self.relays.len() == 0
                 && let Some(first) = self.first.take()

@@ -250,6 +250,22 @@ fn a_client_proves_its_key_to_a_relay_that_asks() {
     });
 }
 
+/// The key of an app that comes later logs in on the connection that is there.
+#[test]
+fn later_apps_log_in_to_a_relay_that_asked_before() {
+    let mut settings = Settings::default();
+    settings.auth = true;
+    with_relay(settings, async |relay| {
+        let signer = Serving::start(relay).await;
+        for (name, number) in [("notes", 7), ("mail", 8), ("chat", 9)] {
+            let uri = signer.invite_as(name, "sign:1").await;
+            let client = timeout(SHORT, connected(&uri, number)).await;
+            client.expect("an answer").sign(&note(1), now()).await.unwrap();
+        }
+        signer.end().await;
+    });
+}
+
 #[test]
 fn a_client_connects_to_a_signer_that_comes_later() {
     with_relay(Settings::default(), async |relay| {
