@@ -82,7 +82,7 @@ export class PublicIdentity {
 /** Keys of a list. Those of its texts are in `parsed`, too. */
 function keysOf(identities, name, parsed = []) {
   if (typeof identities === 'string' || typeof identities?.[Symbol.iterator] !== 'function') {
-    throw argument(`${name} is a list of identities`);
+    throw argument(`${name} must be a list of identities`);
   }
   return Array.from(identities, (it) => {
     if (typeof it !== 'string') return partOf(it, PublicIdentity, `each of ${name}`).key;
@@ -243,7 +243,7 @@ export function sealStream(options) {
 }
 
 export async function openStream(from, options) {
-  if (typeof from?.getReader !== 'function') throw argument('the source is a ReadableStream');
+  if (typeof from?.getReader !== 'function') throw argument('the source must be a ReadableStream: Readable.toWeb makes one of a stream of Node');
   const stream = attempt(() => opening(options).stream());
   const reader = from.getReader();
   let ended = false;

@@ -67,7 +67,7 @@ export const parts = new WeakMap();
 
 export function partOf(value, kind, name = 'it') {
   const part = value instanceof kind ? parts.get(value) : undefined;
-  if (!part) throw argument(`${name} is an object of ${kind.name}`);
+  if (!part) throw argument(`${name} must be an object of ${kind.name}`);
   return part;
 }
 

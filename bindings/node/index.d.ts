@@ -148,6 +148,7 @@ export function openStream(
 export function inspect(envelope: Uint8Array | ArrayBuffer): {
   suite: string;
   slots: number;
+  /** As if nothing was cut off; undefined if an envelope of any content has another length. */
   contentLength?: number;
 };
 export const backend: { readonly kind: 'native' | 'wasm' };

@@ -85,7 +85,7 @@ export class NostrKey {
     checkOptions(options, ['to', 'ephemeral', 'expiresAfterMs']);
     const to = options?.to;
     if (typeof to === 'string' || typeof to?.[Symbol.iterator] !== 'function') {
-      throw argument('to is a list of public keys');
+      throw argument('to must be a list of public keys');
     }
     const expires = optionOf(options, 'expiresAfterMs', 'number');
     if (expires !== undefined && !(expires >= 0)) throw argument('expiresAfterMs is not negative');

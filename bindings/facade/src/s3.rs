@@ -83,7 +83,8 @@ impl S3Ring {
         end: &[u8],
         place: &S3Place<'_>,
     ) -> Result<S3Object, Error> {
-        let not_sealed = || Error::new("plaintext", "the object is not sealed");
+        let not_sealed =
+            || Error::new("plaintext", "the object is not sealed, or its end is missing");
         let header = match place.header {
             Some(text) => Header::parse(text).map_err(forged)?,
             None if Header::has_copy(end) => Header::parse_copy(end).map_err(forged)?,

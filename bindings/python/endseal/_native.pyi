@@ -141,7 +141,8 @@ class Inspected:
         """Number of recipients, or more if it is hidden."""
     @property
     def content_length(self) -> int | None:
-        """Length of the content in bytes; `None` if the envelope was cut short."""
+        """Length of the content in bytes, as if nothing was cut off; `None` if an envelope of any
+        content has another length."""
 
 def seal(
     content: Buffer,

@@ -36,8 +36,9 @@ def open_object(
     taken, as of bare copies of a bucket.
 
     After an exception what is in `sink` is not the content: write to another name first. The codes
-    are `authentication` for all that was changed or cut short, `moved`, `plaintext` (not sealed)
-    and `unknown-key` (of another ring).
+    are `authentication` for all that was changed, `moved`, `unknown-key` (of another ring), and
+    `plaintext` if the object was never sealed or its end is missing, which look the same: what a
+    script copies after it may be sealed content that was cut short.
     """
     length = source.seek(0, os.SEEK_END)
     end = _range(source, max(length - _END, 0), length)
