@@ -271,7 +271,6 @@ def test_the_example_of_the_readme(
     copied.write_bytes(proxy.sealed("notes.txt")[0])
     (tmp_path / "keys.ring").write_bytes((proxy.data / "keys.ring").read_bytes())
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("getpass.getpass", lambda: "")
     exec(found[1], {})
     assert Path("notes.txt").read_bytes() == b"many lines\n" * 1_000
     assert os.listdir(tmp_path / "copy") == ["notes.txt"]
