@@ -181,14 +181,14 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             &["crates/endseal-nostr", "crates/endseal-crypto", "crates/endseal-cli", "peers"],
             nostr(),
         )),
-        after_build(run("bindings", "Python and Node open every vector", 20, BINDINGS, {
+        after_build(run("bindings", "Python and Node open every vector", 30, BINDINGS, {
             vec![
                 cargo("clippy --manifest-path bindings/Cargo.toml --locked -- -D warnings"),
                 program(&format!("bindings/python/run --endseal {PROGRAM}")),
                 program(&format!("bindings/node/run --endseal {PROGRAM}")),
             ]
         })),
-        after_build(run("native", "C, Kotlin and chips open every vector", 20, BINDINGS, {
+        after_build(run("native", "C, Kotlin and chips open every vector", 30, BINDINGS, {
             vec![
                 program("bindings/c/run"),
                 program("bindings/kotlin/run"),
