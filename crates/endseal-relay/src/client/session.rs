@@ -406,6 +406,8 @@ impl<'s> Session<'s> {
                 }
                 let challenge = challenge.to_string();
                 self.challenge = Some(challenge.clone());
+                // Answers to the one before count no more.
+                self.unconfirmed.clear();
                 Some(Notification::Challenge(challenge))
             }
             RelayMessage::EndOfStored(subscription) => {
