@@ -189,6 +189,12 @@ async fn compare(
         if let Some((maker, _)) = maker
             && !is_newest(transaction, files, &conversation, maker)?
         {
+            // The roster is signed: others may have taken it, and no one may send it again.
+            if let Members::Team(roster) = state.members()
+                && files.roster(roster.id()).is_some()
+            {
+                in_force::keep(transaction, files, roster, &own)?;
+            }
             return Ok(Some(ProblemClass::RECORD));
         }
         let maker = maker.map(|(device, _)| device.identity);

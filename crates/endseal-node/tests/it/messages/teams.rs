@@ -17,6 +17,7 @@ use endseal_node::messages::{
 };
 
 use super::intruders::{GROUP_LEN, GROUPS, groups_of, name_of, now};
+use super::returns::revoke;
 use super::world::{People, Person, World};
 
 pub(super) fn name(text: &str) -> Name {
@@ -413,6 +414,53 @@ async fn of_two_changes_at_once_one_is_in_force_and_the_other_is_reported() {
             assert_eq!(texts(person), ["to four"]);
             assert_eq!(classes(person), [""; 0]);
         }
+    }
+}
+
+/// A device changes the team, and is revoked by the other one, which makes a change of the same
+/// epoch before it has learned of the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_by_a_revoked_device_does_not_split_the_team() {
+    for (is_first_visit, members) in [(true, 2), (false, 2), (true, 3)] {
+        let world = World::new();
+        let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+        let (mut carol, dave) = (world.member("carol").await, world.member("dave").await);
+        let roster = group(&mut [&mut alice, &mut bob], &[]);
+        let id = *roster.id();
+        carol.knows(&alice, "alice");
+        if is_first_visit {
+            alice.sync(&world).await;
+            bob.sync(&world).await;
+        }
+        let mut lost = second_device(&world, &alice, "lost");
+        lost.join(&world).await;
+        alice.record = lost.record.clone();
+        import(&lost, &roster);
+        change(&lost, None, Some(member(2, &carol)));
+        lost.sync(&world).await;
+        for person in [&mut bob, &mut carol] {
+            person.sync(&world).await;
+        }
+        revoke(&world, &mut alice, 2).await;
+        let added = if members == 2 { &carol } else { &dave };
+        change(&alice, None, Some(member(members, added)));
+        let report = alice.sync(&world).await;
+        let replaced: Vec<_> = report.replaced.iter().map(|it| it.conversation).collect();
+        assert_eq!(replaced, [Conversation::Group(id)], "{report:?}");
+        write(&mut alice, &id, "to all");
+        write(&mut bob, &id, "of bob");
+        let mut shown = Vec::new();
+        for _ in 0..3 {
+            for person in [&mut alice, &mut bob, &mut carol] {
+                person.sync(&world).await;
+                shown.extend(texts(person));
+            }
+        }
+        shown.sort();
+        assert_eq!(shown, ["of bob", "of bob", "to all", "to all"]);
+        let current = |person: &Person| person.home.groups().current(&name("team")).unwrap();
+        assert_eq!(current(&alice), current(&bob));
+        assert_eq!(current(&carol), current(&bob));
     }
 }
 
