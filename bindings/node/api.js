@@ -1,7 +1,7 @@
 // End-to-end encryption of messages and files. `index.d.ts` has the documentation.
 
 import {
-  argument, attempt, attemptLater, bytesOf, checkOptions, isDate, made, optionOf, partOf, parts,
+  argument, attempt, attemptLater, bytesOf, checkOptions, isDate, made, optionOf, partOf, parts, textOf,
 } from './checks.js';
 import { failure } from './error.js';
 import { module } from './module.js';
@@ -11,7 +11,7 @@ export { EndsealError } from './error.js';
 const utf8 = new TextEncoder();
 
 function textOrBytes(value, name) {
-  return typeof value === 'string' ? utf8.encode(value) : bytesOf(value, name);
+  return typeof value === 'string' ? utf8.encode(textOf(value, name)) : bytesOf(value, name);
 }
 
 function contextOf(options) {
@@ -114,13 +114,13 @@ export class Identity {
   }
 
   static async unlock(file, passphrase = '') {
-    const words = optionOf({ passphrase }, 'passphrase', 'string');
+    const words = textOf(passphrase, 'passphrase');
     const opened = () => module.Identity.unlock(textOrBytes(file, 'the file'), words);
     return made(Identity, await attemptLater(opened));
   }
 
-  async lock(passphrase) {
-    const words = optionOf({ passphrase }, 'passphrase', 'string') ?? '';
+  async lock(passphrase = '') {
+    const words = textOf(passphrase, 'passphrase');
     return attemptLater(() => partOf(this, Identity).lock(words));
   }
 

@@ -34,6 +34,15 @@ export function optionOf(options, name, type) {
   throw argument(`${name} is a ${type}`);
 }
 
+/** Half of a surrogate pair. It has no UTF-8: another text would be sealed, or opened for this one. */
+const HALF = /\p{Cs}/u;
+
+export function textOf(value, name) {
+  if (typeof value !== 'string') throw argument(`${name} is a string`);
+  if (HALF.test(value)) throw argument(`${name} has half of a surrogate pair`);
+  return value;
+}
+
 const kindOf = (value) => Object.prototype.toString.call(value).slice('[object '.length, -1);
 
 const lengthOf = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength').get;

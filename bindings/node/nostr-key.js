@@ -1,6 +1,8 @@
 // Keys of Nostr.
 
-import { argument, attempt, attemptLater, checkOptions, made, optionOf, partOf } from './checks.js';
+import {
+  argument, attempt, attemptLater, checkOptions, made, optionOf, partOf, textOf,
+} from './checks.js';
 import { module } from './nostr-module.js';
 
 /** Greatest cost of an encrypted key that is read: 256 MiB. */
@@ -11,11 +13,6 @@ const LOG_N = 16;
 const PRIVATE_MESSAGE = 14;
 
 export const now = () => Math.floor(Date.now() / 1000);
-
-function textOf(value, name) {
-  if (typeof value === 'string') return value;
-  throw argument(`${name} is a string`);
-}
 
 /** JSON of an event, which is text or an object. */
 function jsonOf(event, name = 'the event') {

@@ -1,6 +1,6 @@
 // A client of a remote signer (NIP-46), over WebSocket.
 
-import { argument, attempt, checkOptions, made, optionOf, partOf } from './checks.js';
+import { argument, attempt, checkOptions, made, optionOf, partOf, textOf } from './checks.js';
 import { EndsealError } from './error.js';
 import { keyOf, now, publicKey, templateOf, verifyEvent } from './nostr-key.js';
 import { module } from './nostr-module.js';
@@ -402,10 +402,7 @@ export class RemoteSigner {
   }
 
   async request(method, params = []) {
-    const texts = Array.from(params, (it) => {
-      if (typeof it !== 'string') throw argument('each of params is a string');
-      return it;
-    });
+    const texts = Array.from(params, (it) => textOf(it, 'each of params'));
     return partsOf(this).client.request(String(method), texts);
   }
 

@@ -268,6 +268,20 @@ const turns = async (work) => {
   return count;
 };
 
+test('half of a surrogate pair is no text', async () => {
+  const half = '\u{1f600}'.slice(0, 1);
+  const options = { from: alice, to, context };
+  await fails(() => seal(`a${half}`, options), 'argument');
+  await fails(() => seal('a', { ...options, context: half }), 'argument');
+  const envelope = await seal('\u{1f600}', options);
+  equal(textOf((await open(envelope, { as: bob, context })).content), '\u{1f600}');
+  await fails(() => open(envelope, { as: bob, context: half }), 'argument');
+  await fails(() => alice.lock(half), 'argument');
+  await fails(() => Identity.unlock('', half), 'argument');
+  const cut = new ReadableStream({ start: (it) => (it.enqueue(half), it.close()) });
+  await fails(() => allOf(cut.pipeThrough(sealStream(options))), 'argument');
+});
+
 test('an option that is not known is an error', async () => {
   const envelope = await seal('x', { from: alice, to, context });
   for (const options of [{ senders: [bob.public] }, { from: undefined }, { maxAge: 1 }, { requirePostQantum: true }]) {

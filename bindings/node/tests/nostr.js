@@ -34,6 +34,8 @@ test('both owners of two keys read what one encrypts', async () => {
   await fails(() => alice.encrypt(bob.publicKey, ''), 'length');
   await fails(() => alice.encrypt('00'.repeat(32), 'a'), 'argument');
   await fails(() => alice.encrypt(bob.publicKey, 5), 'argument');
+  await fails(() => alice.encrypt(bob.publicKey, 'a\ud800'), 'argument');
+  await fails(() => alice.lock('a\udfff'), 'argument');
 });
 
 test('a private message has a wrap for each recipient, and one for the author', async () => {
