@@ -11,9 +11,15 @@ pub(crate) fn meaning(class: &str) -> &'static str {
         }
         "welcome" => ": someone added this device to a conversation that it cannot join",
         "key-package" => ": this device was added to two conversations by one key",
-        "record" => ": a conversation with a person whose devices are not those that they signed",
+        "record" => {
+            ": from a device that was revoked, or of a person who was removed, or with devices that \
+             a person did not sign; it is not shown: ask for it again"
+        }
         "blocked" => ": this person, who is blocked, added you to a team, which was refused",
-        "group" => ": a conversation of a group whose roster contradicts the one that is here",
+        "group" => {
+            ": two devices changed a team at once, and members have either roster; its owner runs \
+             endseal group rotate and endseal sync twice, where group show has the highest epoch"
+        }
         "anew" => ": a conversation began anew, because messages of it were missing",
         "membership" => ": a change of a conversation that its persons did not sign",
         "old-epoch" => ": a receipt came too late; it is asked for again",
