@@ -92,8 +92,8 @@ pub(super) async fn note_unopened(
                 }
                 (Some(Failure::NoGroup), None) => {
                     if let Some(device) = device_of(transaction, peer)?
-                        && device.identity != own
-                        && (is_member(&device.identity)
+                        && (device.identity == own
+                            || is_member(&device.identity)
                             || known.has(transaction, &device.identity)?)
                     {
                         let with = Conversation::Person(device.identity);

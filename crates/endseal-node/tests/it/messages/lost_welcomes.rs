@@ -21,7 +21,7 @@ use super::hostile::put;
 use super::intruders::*;
 use super::lives::friends;
 use super::returns::revoke;
-use super::teams::{change, group, group_named, member, second_device, texts, write};
+use super::teams::{change, group, group_named, import, member, name, second_device, texts, write};
 use super::world::{Person, TIMEOUT, World};
 
 /// Makes a device renew its keys in all groups of a conversation with the next text.
@@ -208,6 +208,43 @@ async fn a_new_member_is_welcomed_again() {
         person.sync(&world).await;
     }
     assert_eq!(texts(&mut alice), ["I am here"]);
+}
+
+/// Another device of the maker of a team, whose welcome expired, comes into the team with the next
+/// change or text, and learns of the changes before.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_device_of_the_maker_is_welcomed_again() {
+    for is_change in [true, false] {
+        let mut world = forgetful();
+        let [mut alice, mut bob] = friends(&world).await;
+        let mut other = second_device(&world, &alice, "other");
+        other.join(&world).await;
+        alice.record = other.record.clone();
+        let carol = world.member("carol").await;
+        let roster = group(&mut [&mut alice, &mut bob], &[]);
+        import(&other, &roster);
+        write(&mut alice, roster.id(), "expires");
+        alice.sync(&world).await;
+        change(&alice, None, Some(member(7, &carol)));
+        alice.sync(&world).await;
+        expire(&mut world).await;
+        other.sync(&world).await;
+        match is_change {
+            true => drop(change(&alice, Some("m7"), None)),
+            false => write(&mut alice, roster.id(), "to the team"),
+        }
+        for _ in 0..3 {
+            for person in [&mut alice, &mut other, &mut bob] {
+                person.sync(&world).await;
+            }
+        }
+        let current = |person: &Person| person.home.groups().current(&name("team")).unwrap();
+        assert!(current(&other) == current(&alice), "{}", current(&other).epoch());
+        write(&mut bob, roster.id(), "of bob");
+        bob.sync(&world).await;
+        other.sync(&world).await;
+        assert_eq!(texts(&mut other), ["of bob"]);
+    }
 }
 
 /// The hub deletes the welcome and the notice of a new group, and the old group is forgotten.
