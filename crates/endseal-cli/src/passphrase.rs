@@ -17,6 +17,7 @@ use endseal_node::{FileError, Home};
 use crate::ctx::Ctx;
 use crate::exposed;
 use crate::failure::{Failure, Kind};
+use crate::global::Global;
 use crate::output::DASH;
 use crate::printable::plural;
 use crate::terminal::Terminal;
@@ -151,13 +152,27 @@ fn unlock_file(file: &IdentityFile, prompt: &str, ctx: &mut Ctx) -> Result<Ident
 pub(crate) fn open<T>(
     prompt: &str,
     ctx: &mut Ctx,
-    mut with: impl FnMut(&Passphrase) -> Result<T, Failure>,
+    with: impl FnMut(&Passphrase) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    find(prompt, ctx, with).map(|(_, opened)| opened)
+}
+
+/// [`open`], and returns the passphrase, too.
+pub(crate) fn find<T>(
+    prompt: &str,
+    ctx: &mut Ctx,
+    mut with: impl FnMut(&Passphrase) -> Result<T, Failure>,
+) -> Result<(Passphrase, T), Failure> {
     if let Some(passphrase) = given(ctx)? {
-        return with(&passphrase);
+        let opened = with(&passphrase)?;
+        return Ok((passphrase, opened));
     }
     let terminal = terminal()?;
-    let mut attempt = || with(&checked(&ask(&terminal, prompt)?)?);
+    let mut attempt = || -> Result<_, Failure> {
+        let passphrase = checked(&ask(&terminal, prompt)?)?;
+        let opened = with(&passphrase)?;
+        Ok((passphrase, opened))
+    };
     for _ in 1..TRIES {
         match attempt() {
             Err(failure) if failure.kind == Kind::Refused => {
@@ -216,6 +231,23 @@ impl Source {
             .map(Self::File)
             .or_else(|| config.passphrase_command.map(Self::Command)))
     }
+}
+
+/// Returns a passphrase for something new that need not have one: the given one, or none. Nothing
+/// is asked.
+pub(crate) fn choose_if_given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
+    let chosen = given(ctx)?;
+    if let Some(chosen) = &chosen {
+        warn_if_short(chosen, ctx);
+    }
+    Ok(chosen)
+}
+
+/// Returns true if an option of this command gives the passphrase, and not the environment or the
+/// configuration, which are the same for all commands.
+pub(crate) fn is_option(global: &Global) -> bool {
+    let Global { passphrase_file, passphrase_fd, passphrase_command, .. } = global;
+    passphrase_file.is_some() || passphrase_fd.is_some() || passphrase_command.is_some()
 }
 
 /// Returns the passphrase if it is given in another way than on the terminal.

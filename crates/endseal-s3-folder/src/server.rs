@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::dispatch::{self, Shared};
 use crate::list::MAX_KEYS;
-use crate::store::Store;
+use crate::store::{MARK, Store};
 
 /// More connections than the proxy opens to its backend, and a buffer in which pieces of bodies are
 /// long.
@@ -47,6 +47,12 @@ impl FolderServer {
     /// reports an error.
     pub fn start(folder: &Path) -> io::Result<Self> {
         Self::start_with_page_size(folder, MAX_KEYS)
+    }
+
+    /// Returns true if `folder` has the mark of a folder that was served.
+    #[must_use]
+    pub fn has_mark(folder: &Path) -> bool {
+        folder.join(MARK).is_file()
     }
 
     /// Does the same as [`FolderServer::start`], but its lists have at most `page_size` entries on

@@ -19,7 +19,7 @@ use crate::names;
 use crate::walk::Walk;
 
 /// Name of the file that marks a folder as one of this program.
-const MARK: &str = "endseal-folder";
+pub(crate) const MARK: &str = "endseal-folder";
 const MARK_TEXT: &str = "endseal-folder 1\n";
 
 /// Longest entry of an object: headers that a request may have, escaped, and a few lines.

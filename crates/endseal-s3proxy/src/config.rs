@@ -4,6 +4,7 @@ mod balancer;
 mod credentials;
 mod error;
 mod file;
+mod given_passphrase;
 
 use core::net::SocketAddr;
 use core::ops::RangeInclusive;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use self::balancer::{Balancers, ClientAddressSource, ForwardedHeader};
 pub use self::error::ConfigError;
+pub use self::given_passphrase::GivenPassphrase;
 use endseal_s3_folder::FolderServer;
 use endseal_s3_protocol::sigv4::Signer;
 use serde::Deserialize;
@@ -167,6 +169,9 @@ pub enum Keys {
         file: PathBuf,
         /// File with the passphrase in its first line.
         passphrase_file: Option<PathBuf>,
+        /// Passphrase that the caller has, used instead of the file. No configuration has it.
+        #[serde(skip)]
+        passphrase: Option<GivenPassphrase>,
     },
     /// RSA keys, used with RSA-OAEP and SHA-256.
     Rsa {
@@ -228,6 +233,14 @@ pub enum Keys {
         /// File with certificates to trust in addition to the usual ones, in PEM.
         ca_file: Option<PathBuf>,
     },
+}
+
+impl Keys {
+    /// Returns the keys of a ring without a passphrase.
+    #[must_use]
+    pub fn ring(file: &Path) -> Self {
+        Self::Ring { file: file.to_owned(), passphrase_file: None, passphrase: None }
+    }
 }
 
 fn gcp_service_url() -> String {

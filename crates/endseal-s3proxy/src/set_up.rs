@@ -10,8 +10,10 @@ use std::time::SystemTime;
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::Passphrase;
 use endseal_kms::Ring;
 use endseal_kms::ring::{CreateRingError, Protection, RingFile};
+use endseal_s3_folder::FolderServer;
 
 use crate::access::{Client, SecretAccessKey};
 use crate::config::{Backend, Config, Keys};
@@ -36,14 +38,35 @@ pub struct SetUp {
     pub is_new: bool,
 }
 
+/// Returns true if `folder` has a key ring.
+#[must_use]
+pub fn has_ring(folder: &Path) -> bool {
+    folder.join(RING).exists()
+}
+
+/// Returns the folder of a proxy that `path` is, or that `path` lies in.
+#[must_use]
+pub fn folder_of(path: &Path) -> Option<PathBuf> {
+    let path = fs::canonicalize(path).ok()?;
+    if FolderServer::has_mark(&path.join(OBJECTS)) {
+        return Some(path);
+    }
+    path.ancestors().find(|folder| FolderServer::has_mark(folder)).map(Path::to_owned)
+}
+
 /// Prepares a proxy over `folder`, which is created if it is missing. The first call creates a key
 /// ring and credentials in it, readable by their owner only. Later calls use the existing ones. No
-/// file is ever overwritten.
+/// file is ever overwritten. A new key ring is sealed under `passphrase`, if there is one; that of
+/// an existing ring is for the caller to add to the configuration.
 ///
 /// # Errors
 /// [`StartError`] if a file cannot be read or written, if the credentials are malformed, or if
 /// there are objects but no key ring: a new one could not open them.
-pub fn set_up(folder: &Path, listen: Option<SocketAddr>) -> Result<SetUp, StartError> {
+pub fn set_up(
+    folder: &Path,
+    listen: Option<SocketAddr>,
+    passphrase: Option<&Passphrase>,
+) -> Result<SetUp, StartError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -59,11 +82,11 @@ pub fn set_up(folder: &Path, listen: Option<SocketAddr>) -> Result<SetUp, StartE
             let message = "is missing, and a new one could not open the existing objects";
             return Err(StartError::of_file(&ring, message));
         }
-        false => new_ring(&ring)?,
+        false => new_ring(&ring, passphrase)?,
     };
     let path = folder.join(CREDENTIALS);
     let client = credentials(&path)?;
-    let keys = Keys::Ring { file: ring.clone(), passphrase_file: None };
+    let keys = Keys::ring(&ring);
     let mut config = Config::new(Backend::folder(&objects), keys, vec![client]);
     if let Some(listen) = listen {
         config.listen = listen;
@@ -71,13 +94,14 @@ pub fn set_up(folder: &Path, listen: Option<SocketAddr>) -> Result<SetUp, StartE
     Ok(SetUp { config, credentials: path, ring, is_new })
 }
 
-fn new_ring(path: &Path) -> Result<bool, StartError> {
+fn new_ring(path: &Path, passphrase: Option<&Passphrase>) -> Result<bool, StartError> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());
     let ring = Ring::generate(now, &mut OsRandom);
     let ring =
         ring.map_err(|_| StartError::of_file(path, "the system returned no random bytes"))?;
-    match RingFile::at(path).create(&ring, Protection::None, &mut OsRandom) {
+    let protection = passphrase.map_or(Protection::None, Protection::recommended);
+    match RingFile::at(path).create(&ring, protection, &mut OsRandom) {
         Ok(()) => Ok(true),
         // Another process has created it meanwhile.
         Err(CreateRingError::Exists) => Ok(false),

@@ -181,15 +181,15 @@ fn trust(ca_file: Option<&Path>) -> Result<Trust, StartError> {
 /// [`StartError`] with the name of the file or entry.
 pub(crate) fn provider(keys: &Keys) -> Result<Arc<dyn KeyProvider>, StartError> {
     match keys {
-        Keys::Ring { file, passphrase_file } => {
-            let passphrase = match passphrase_file {
+        Keys::Ring { file, passphrase_file, passphrase: given } => {
+            let read = match passphrase_file.as_ref().filter(|_| given.is_none()) {
                 Some(path) => {
                     Some(read_passphrase(path).map_err(|error| StartError::of_file(path, error))?)
                 }
                 None => None,
             };
             let ring = RingFile::at(file)
-                .load(passphrase.as_ref())
+                .load(given.as_deref().or(read.as_ref()))
                 .map_err(|error| StartError::of_file(file, error))?;
             Ok(Arc::new(RingProvider::new(ring)))
         }

@@ -8,6 +8,7 @@ mod names;
 mod problems;
 mod recover;
 mod rewrap;
+mod ring_passphrase;
 mod scrub;
 mod serve;
 

@@ -72,12 +72,13 @@ const GROUPS: [&str; 14] = [
     "session group members",
 ];
 const NETWORK: [&str; 6] = ["peers add", "peers remove", "peers list", "listen", "send", "ping"];
-const S3: [&str; 11] = [
+const S3: [&str; 12] = [
     "s3 serve",
     "s3 key new",
     "s3 key rotate",
     "s3 key list",
     "s3 key remove",
+    "s3 key passphrase",
     "s3 names init",
     "s3 rewrap",
     "s3 recover",
@@ -651,6 +652,9 @@ fn fields_of_the_s3_proxy_are_documented() {
     let keys = s3(&["key", "rotate", "ring.key"], 0);
     s3(&["key", "list", "ring.key"], 0);
     s3(&["key", "remove", "ring.key", keys["keys"][0]["id"].as_str().unwrap()], 0);
+    scratch.write("word", "a long passphrase");
+    s3(&["key", "passphrase", "ring.key", "--new-passphrase-file", "word"], 0);
+    s3(&["key", "passphrase", "ring.key", "--no-passphrase", "--passphrase-file", "word"], 0);
     s3(&["names", "init", "names.secret"], 0);
     for command in ["rewrap", "recover", "scrub", "clean"] {
         s3(&[command, "--config", "s3.toml"], 0);

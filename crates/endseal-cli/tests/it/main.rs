@@ -41,6 +41,7 @@ mod progress;
 mod reach;
 mod readme;
 mod s3;
+mod s3_passphrases;
 mod session_groups;
 mod session_groups_killed;
 mod sessions;

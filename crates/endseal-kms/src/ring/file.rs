@@ -1,5 +1,6 @@
 //! A ring on the disk.
 
+use core::convert::Infallible;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -26,6 +27,14 @@ pub enum Protection<'a> {
     None,
     /// A passphrase, under which the ring is sealed, with the cost of a guess.
     Passphrase(&'a Passphrase, KdfParams),
+}
+
+impl<'a> Protection<'a> {
+    /// Returns the protection by a passphrase at the recommended cost of a guess.
+    #[must_use]
+    pub const fn recommended(passphrase: &'a Passphrase) -> Self {
+        Self::Passphrase(passphrase, KdfParams::RECOMMENDED)
+    }
 }
 
 /// The file of a ring.
@@ -82,15 +91,51 @@ impl RingFile {
         random: &mut impl Random,
         change: impl FnOnce(&mut Ring) -> Result<(), E>,
     ) -> Result<Ring, ChangeRingError<E>> {
+        self.rewrite(passphrase, None, random, change)
+    }
+
+    /// Replaces the file in one step with the same keys under another protection. Copies that were
+    /// made before still open as they did. When it returns, the new file is on the disk.
+    ///
+    /// # Errors
+    /// [`ChangeRingError`]; the file is as it was then.
+    pub fn protect(
+        &self,
+        passphrase: Option<&Passphrase>,
+        protection: Protection<'_>,
+        random: &mut impl Random,
+    ) -> Result<Ring, ChangeRingError<Infallible>> {
+        self.rewrite(passphrase, Some(protection), random, |_| Ok(()))
+    }
+
+    /// Returns true if the file says that it is sealed under a passphrase. Nothing is opened.
+    ///
+    /// # Errors
+    /// [`LoadRingError`] if the file cannot be read or is no key ring.
+    pub fn is_sealed(&self) -> Result<bool, LoadRingError> {
+        let file = File::open(&self.0).map_err(LoadRingError::Io)?;
+        let bytes = key_file::read(&file, MAX_LEN).map_err(LoadRingError::Io)?;
+        let parsed = ParsedRing::parse(&bytes).map_err(LoadRingError::Parse)?;
+        Ok(matches!(parsed, ParsedRing::Sealed(_)))
+    }
+
+    /// Changes the ring, and its protection if one is given.
+    fn rewrite<E>(
+        &self,
+        passphrase: Option<&Passphrase>,
+        protection: Option<Protection<'_>>,
+        random: &mut impl Random,
+        change: impl FnOnce(&mut Ring) -> Result<(), E>,
+    ) -> Result<Ring, ChangeRingError<E>> {
         // A link is followed, so that what it points to is replaced and not the link.
         let path = fs::canonicalize(&self.0).map_err(ChangeRingError::Io)?;
         let file = lock(&path).map_err(ChangeRingError::Io)?;
         let (mut ring, params) = read(&file, passphrase).map_err(ChangeRingError::Load)?;
         change(&mut ring).map_err(ChangeRingError::Change)?;
-        let protection = match (passphrase, params) {
+        let protection = protection.unwrap_or(match (passphrase, params) {
             (Some(passphrase), Some(params)) => Protection::Passphrase(passphrase, params),
             _ => Protection::None,
-        };
+        });
         let text = text(&ring, protection, random).map_err(ChangeRingError::Seal)?;
         key_file::replace(&path, &text).map_err(ChangeRingError::Io)?;
         Ok(ring)

@@ -291,7 +291,7 @@ impl Keys {
     /// Resolves relative file names from `folder`.
     fn below(mut self, folder: &Path) -> Self {
         let files = match &mut self {
-            Self::Ring { file, passphrase_file } => vec![Some(file), passphrase_file.as_mut()],
+            Self::Ring { file, passphrase_file, .. } => vec![Some(file), passphrase_file.as_mut()],
             Self::Rsa { files } => files.iter_mut().map(Some).collect(),
             Self::Vault { token_file, ca_file, .. } => vec![Some(token_file), ca_file.as_mut()],
             Self::AwsKms { secret_key_file, ca_file, .. } => {

@@ -145,7 +145,7 @@ impl World {
 }
 
 pub(crate) fn config(backend: Backend, ring: &Path) -> Config {
-    let keys = Keys::Ring { file: ring.to_owned(), passphrase_file: None };
+    let keys = Keys::ring(ring);
     let client = Known::new(ACCESS_KEY, SecretAccessKey::new(SECRET.to_owned()));
     Config::new(backend, keys, vec![client])
 }

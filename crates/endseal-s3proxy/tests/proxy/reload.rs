@@ -162,7 +162,7 @@ async fn a_reload_changes_clients_and_certificates_and_no_request_fails() {
     let with_ring = |ring: &str| {
         let file = world.scratch.folder().join(ring);
         let mut config = with_tls(tls("server"));
-        config.keys = Keys::Ring { file, passphrase_file: None };
+        config.keys = Keys::ring(&file);
         config
     };
     new_ring(&world.scratch.folder().join("other"));

@@ -16,7 +16,7 @@ async fn a_folder_alone_is_enough_and_stays_what_it_is() {
     let folder = scratch.folder().join("new/folder");
     let mut known = None;
     for start in 0..2 {
-        let mut made = set_up(&folder, Some("127.0.0.1:0".parse().unwrap())).unwrap();
+        let mut made = set_up(&folder, Some("127.0.0.1:0".parse().unwrap()), None).unwrap();
         assert_eq!(made.is_new, start == 0);
         for file in [&made.credentials, &made.ring] {
             assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -46,7 +46,7 @@ async fn a_folder_alone_is_enough_and_stays_what_it_is() {
         .await;
     }
     fs::remove_file(folder.join("keys.ring")).unwrap();
-    let error = set_up(&folder, None).err().unwrap();
+    let error = set_up(&folder, None, None).err().unwrap();
     assert!(error.to_string().contains("could not open"), "{error}");
     assert!(!folder.join("keys.ring").exists());
 }

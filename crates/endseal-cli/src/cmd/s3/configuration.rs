@@ -9,6 +9,7 @@ use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::{Config, Proxy, StartError};
 use tokio::runtime::{Builder, Runtime};
 
+use super::ring_passphrase;
 use crate::config;
 use crate::ctx::Ctx;
 use crate::exposed;
@@ -68,7 +69,7 @@ pub(super) fn parse(path: &Path) -> Result<Config, Failure> {
 /// Returns the files with secrets that the proxy reads when it starts.
 fn secrets(config: &Config) -> Vec<&Path> {
     let mut files: Vec<&Path> = match &config.keys {
-        Keys::Ring { file, passphrase_file } => {
+        Keys::Ring { file, passphrase_file, .. } => {
             [Some(file), passphrase_file.as_ref()].into_iter().flatten().map(|it| &**it).collect()
         }
         Keys::Rsa { files } => files.iter().map(|it| &**it).filter(|it| !is_public(it)).collect(),
@@ -93,7 +94,8 @@ fn is_public(path: &Path) -> bool {
 
 /// Starts a proxy that does not listen, and the runtime in which it runs.
 pub(super) fn start(given: Option<&Path>, ctx: &mut Ctx) -> Result<(Runtime, Arc<Proxy>), Failure> {
-    let config = read(&path(given, ctx)?, ctx)?;
+    let mut config = read(&path(given, ctx)?, ctx)?;
+    ring_passphrase::unlock(&mut config.keys, ctx)?;
     let failed = |error: io::Error| {
         Failure::new(Kind::Environment, "cannot start the runtime").because(&error)
     };

@@ -9,12 +9,15 @@ use endseal_s3proxy::admin::{
 use endseal_s3proxy::bucket::{BucketNames, BucketRule};
 use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::name_secret::NameSecretFile;
+use endseal_s3proxy::set_up;
 use tokio::runtime::Builder;
 
 use super::configuration;
 use super::problems::Problems;
 use super::rewrap::{tell_outcome, tell_unlisted};
+use super::ring_passphrase;
 use crate::ctx::{Ctx, Outcome};
+use crate::exposed;
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::printable::plural;
@@ -137,7 +140,8 @@ fn keys_and_rule(
 ) -> Result<(Keys, BucketRule), Failure> {
     let Some(ring) = &args.ring else {
         let path = configuration::path(args.config.as_deref(), ctx)?;
-        let config = configuration::read(&path, ctx)?;
+        let mut config = configuration::read(&path, ctx)?;
+        ring_passphrase::unlock(&mut config.keys, ctx)?;
         return Ok((config.keys, config.buckets.rule(&options.bucket).clone()));
     };
     let mut rule = BucketRule::new(Glob::new(&options.bucket));
@@ -148,11 +152,22 @@ fn keys_and_rule(
         })?;
         rule.names = Some(BucketNames::new(secret));
     }
-    Ok((Keys::Ring { file: ring.clone(), passphrase_file: None }, rule))
+    exposed::warn(ring, ctx);
+    let mut keys = Keys::ring(ring);
+    ring_passphrase::unlock(&mut keys, ctx)?;
+    Ok((keys, rule))
 }
 
 /// Opens a bare copy.
 fn open_copy(args: &Args, options: &Recover, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if let Some(folder) = set_up::folder_of(&options.from) {
+        let (from, folder) = (options.from.display(), folder.display());
+        let what = format!("{from} is the folder of a proxy, and no bare copy of a bucket");
+        return Err(Failure::usage(what).hint(format!(
+            "serve it with endseal s3 serve --dir, or backend.folder of a configuration, and read \
+             the objects there: {folder}"
+        )));
+    }
     let (keys, rule) = keys_and_rule(args, options, ctx)?;
     let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
         Failure::new(Kind::Environment, "cannot start the runtime").because(&error)

@@ -4,16 +4,18 @@ use core::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::{process, thread};
 
+use endseal_s3proxy::config::{GivenPassphrase, Keys};
 use endseal_s3proxy::set_up::{self, SetUp};
 use endseal_s3proxy::{Config, Listening, RunError, StartError};
 
-use super::configuration;
+use super::{configuration, ring_passphrase};
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
 use crate::failure::{Failure, Kind};
 use crate::interrupt;
 use crate::json;
 use crate::log::{self, Level};
+use crate::passphrase;
 
 /// Serve S3, and store encrypted objects at another S3 server
 ///
@@ -51,13 +53,20 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Some(dir) => Source::Folder(dir.clone()),
         None => Source::File(configuration::path(args.config.as_deref(), ctx)?),
     };
-    let (config, words) = match &source {
+    let (mut config, words) = match &source {
         Source::Folder(folder) => of_folder(folder, args.listen, ctx)?,
         Source::File(file) => {
             let mut config = configuration::read(file, ctx)?;
             config.listen = args.listen.unwrap_or(config.listen);
             (config, None)
         }
+    };
+    if !matches!(&config.keys, Keys::Ring { passphrase: Some(_), .. }) {
+        ring_passphrase::unlock(&mut config.keys, ctx)?;
+    }
+    let given = match &config.keys {
+        Keys::Ring { passphrase, .. } => passphrase.clone(),
+        _ => None,
     };
     let level = if ctx.global.quiet { Level::Off } else { args.log };
     let _log = log::start(level).map_err(|error| {
@@ -70,7 +79,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         unreported = told.err();
         unreported.is_none()
     };
-    let read = || read_again(&source, args.listen).map_err(|failure| failure.line());
+    let read = || {
+        let config = read_again(&source, args.listen, given.as_ref());
+        config.map_err(|failure| failure.line())
+    };
     let outcome = endseal_s3proxy::run(&config, &read, &mut started);
     if let Some(failure) = unreported {
         return Err(failure);
@@ -93,11 +105,20 @@ fn exit_in_time(kind: Kind) {
 }
 
 /// Reads the configuration again, after SIGHUP.
-fn read_again(source: &Source, listen: Option<SocketAddr>) -> Result<Config, Failure> {
+///
+/// The ring of the new one has the passphrase that was given at the start, if there is one.
+fn read_again(
+    source: &Source,
+    listen: Option<SocketAddr>,
+    given: Option<&GivenPassphrase>,
+) -> Result<Config, Failure> {
     let mut config = match source {
-        Source::Folder(folder) => set_up::set_up(folder, listen).map_err(unusable)?.config,
+        Source::Folder(folder) => set_up::set_up(folder, listen, None).map_err(unusable)?.config,
         Source::File(file) => configuration::parse(file)?,
     };
+    if let Keys::Ring { passphrase, .. } = &mut config.keys {
+        *passphrase = given.cloned();
+    }
     config.listen = listen.unwrap_or(config.listen);
     Ok(config)
 }
@@ -151,8 +172,15 @@ fn of_folder(
     listen: Option<SocketAddr>,
     ctx: &mut Ctx,
 ) -> Result<(Config, Option<String>), Failure> {
-    let SetUp { config, credentials, ring, is_new, .. } =
-        set_up::set_up(folder, listen).map_err(unusable)?;
+    let chosen = match set_up::has_ring(folder) {
+        true => None,
+        false => passphrase::choose_if_given(ctx)?,
+    };
+    let SetUp { mut config, credentials, ring, is_new, .. } =
+        set_up::set_up(folder, listen, chosen.as_ref()).map_err(unusable)?;
+    if let Keys::Ring { passphrase, .. } = &mut config.keys {
+        *passphrase = chosen.map(GivenPassphrase::new);
+    }
     for secret in [&credentials, &ring] {
         ctx.detail(&format!("reading '{}'", secret.display()));
         exposed::warn(secret, ctx);
