@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 
+use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cmd;
 use crate::global::Global;
-use crate::{examples, help_groups};
+use crate::{examples, help_groups, passphrase};
 
 /// Seal files to people and groups, open them, and send them between machines
 ///
@@ -33,14 +34,39 @@ pub(crate) fn parse<T: Into<OsString> + Clone>(
     let matches = tree.try_get_matches_from_mut(arguments)?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut tree))?;
     let (mut command, mut matches) = (&tree, &matches);
+    let mut names = String::new();
     while let Some((name, below)) = matches.subcommand()
         && let Some(found) = command.find_subcommand(name)
     {
         (command, matches) = (found, below);
+        names = format!("{names} {name}");
     }
     let long = |argument: &Arg| argument.get_long().map(str::to_owned);
     cli.global.options = command.get_arguments().filter_map(long).collect();
+    if passphrase::is_option(&cli.global) && opens_nothing(names.trim_start()) {
+        let what = format!("endseal{names} takes no passphrase: leave the option out");
+        return Err(tree.error(ErrorKind::ArgumentConflict, what));
+    }
     Ok(cli)
+}
+
+/// Commands, and groups of them, that never open or make anything under a passphrase.
+const OPEN_NOTHING: [&str; 9] = [
+    "bench",
+    "completions",
+    "hub",
+    "inspect",
+    "man",
+    "nostr decode",
+    "nostr event id",
+    "nostr event verify",
+    "s3 names",
+];
+
+/// Returns true if a command, given by its names, is one that would ignore a passphrase.
+fn opens_nothing(names: &str) -> bool {
+    let is_below = |group: &str| names.strip_prefix(group).is_some_and(|it| it.starts_with(' '));
+    OPEN_NOTHING.iter().any(|group| *group == names || is_below(group))
 }
 
 /// Builds the tree of commands. The short help of subcommands leaves the global options out.

@@ -43,7 +43,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "file", conflicts_with = "no_passphrase")]
     hub: Option<HubAddress>,
     /// If there is no identity yet: make one without a passphrase
-    #[arg(long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
+    #[arg(long)]
+    #[arg(conflicts_with_all = ["passphrase_file", "passphrase_fd", "passphrase_command"])]
     no_passphrase: bool,
     #[command(flatten)]
     store: StoreArgs,

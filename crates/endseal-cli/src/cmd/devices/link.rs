@@ -44,7 +44,8 @@ pub(crate) struct Args {
     /// The hub, as endseal status prints it on the other device: PEERID@HOST:PORT
     hub: HubAddress,
     /// Use no passphrase: anyone who can read the identity file has the identity
-    #[arg(long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
+    #[arg(long)]
+    #[arg(conflicts_with_all = ["passphrase_file", "passphrase_fd", "passphrase_command"])]
     no_passphrase: bool,
     /// Protect the device's keys and store by a passphrase, too
     #[arg(long, conflicts_with = "no_passphrase")]

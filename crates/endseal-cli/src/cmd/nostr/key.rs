@@ -87,6 +87,10 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match args.command {
         Command::New { file, encrypt, cost } => {
             file.check(ctx)?;
+            if !encrypt && passphrase::is_option(&ctx.global) {
+                return Err(Failure::usage("a key that is not encrypted takes no passphrase")
+                    .hint("add --encrypt, or leave the option out"));
+            }
             let key = SecretKey::generate(&mut OsRandom)
                 .map_err(|error| Failure::of(Kind::Environment, &error))?;
             match encrypt {
