@@ -47,3 +47,12 @@ pub mod scrypt;
 pub mod sha512;
 #[cfg(any(feature = "std", feature = "scrypt"))]
 pub mod xchacha20poly1305;
+
+#[cfg(feature = "import")]
+pub mod aes_ctr;
+#[cfg(feature = "import")]
+pub mod aes_eme;
+#[cfg(feature = "import")]
+pub mod aes_gcm;
+#[cfg(feature = "import")]
+pub mod secretbox;

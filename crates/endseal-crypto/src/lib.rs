@@ -79,6 +79,8 @@ pub use high::scrypt;
 #[cfg(any(feature = "std", feature = "scrypt"))]
 pub use high::xchacha20poly1305;
 pub use high::{aes_cbc, base64, bech32, hkdf_sha256, random, secp256k1, secret, sha256};
+#[cfg(feature = "import")]
+pub use high::{aes_ctr, aes_eme, aes_gcm, secretbox};
 #[cfg(feature = "alloc")]
 pub use high::{
     aes_siv, argon2id, ed25519, hazmat, hkdf, identity, key_wrap, mldsa65, mlkem768, peer_id,

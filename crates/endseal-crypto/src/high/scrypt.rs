@@ -33,6 +33,23 @@ pub fn derive(
     p: u32,
     max_memory: usize,
 ) -> Result<Stretched, ScryptError> {
+    Stretched::try_init_with(|out| derive_into(passphrase, salt, log_n, r, p, max_memory, out))
+}
+
+/// [`derive()`] with as many bytes as `out` has, for formats that take several keys of one
+/// passphrase. The caller MUST wipe `out`.
+///
+/// # Errors
+/// [`ScryptError`]; `out` is as it was, or zero.
+pub fn derive_into(
+    passphrase: &[u8],
+    salt: &[u8],
+    log_n: u8,
+    r: u32,
+    p: u32,
+    max_memory: usize,
+    out: &mut [u8],
+) -> Result<(), ScryptError> {
     // RFC 7914, 6: N is above 1 and below 2^(128 r / 8), p at most (2^32 - 1) * 32 / (128 r).
     let in_range = (1..=MAX_LOG_N).contains(&log_n)
         && r >= 1
@@ -45,9 +62,7 @@ pub fn derive(
     if memory(log_n, r, p).is_none_or(|needed| needed > max_memory) {
         return Err(ScryptError::AboveLimit);
     }
-    Stretched::try_init_with(|out| {
-        backend::derive(passphrase, salt, log_n, r, p, max_memory, out).ok_or(ScryptError::NoMemory)
-    })
+    backend::derive(passphrase, salt, log_n, r, p, max_memory, out).ok_or(ScryptError::NoMemory)
 }
 
 /// Memory in bytes that [`derive()`] takes: `128 * r * (2^log_n + p + 1)`. `None` if a machine
@@ -105,7 +120,7 @@ mod tests {
             let below = derive(passphrase, salt, log_n, r, p, limit - 1).err();
             assert_eq!(below, Some(ScryptError::AboveLimit), "{log_n}");
             let mut whole = [0; 64];
-            backend::derive(passphrase, salt, log_n, r, p, limit, &mut whole).unwrap();
+            derive_into(passphrase, salt, log_n, r, p, limit, &mut whole).unwrap();
             assert_eq!(whole, expected, "{log_n}");
         }
     }
