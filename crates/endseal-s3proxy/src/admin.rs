@@ -5,6 +5,7 @@
 //! | remove leftovers of uploads that will not be completed | [`clean()`] |
 //! | wrap the content keys of all objects under the newest key | [`rewrap()`] |
 //! | seal the plaintext objects of a bucket | [`import()`] |
+//! | seal what another system sealed | [`import_foreign()`] |
 //! | read and authenticate all objects completely | [`scrub()`] |
 //! | open the objects of a copy that has no metadata | [`recover()`] |
 //!
@@ -18,6 +19,7 @@ mod clean;
 mod conditional;
 mod copy;
 mod fault;
+mod foreign;
 mod import;
 mod objects;
 mod pages;
@@ -30,7 +32,12 @@ mod upload;
 pub use backend::check_backend;
 pub use clean::{Clean, CleanEvent, CleanReport, clean};
 pub use fault::Fault;
-pub use import::{HAS_SEALED, Import, ImportReport, Imported, WRITES_UNCONDITIONAL, import};
+pub use foreign::{
+    ForeignFormat, ForeignKeyError, ForeignSource, RcloneCrypt, RcloneRemote, S3epKeys,
+};
+pub use import::{
+    HAS_SEALED, Import, ImportReport, Imported, WRITES_UNCONDITIONAL, import, import_foreign,
+};
 pub use recover::{Recover, RecoverReport, Recovered, recover};
 pub use rewrap::{NO_CONDITIONS, Outcome, Rewrap, RewrapEvent, RewrapReport, Skip, rewrap};
 pub use scrub::{Checkpoint, Scrub, ScrubEvent, ScrubReport, Scrubbed, scrub};

@@ -161,7 +161,9 @@ impl Connections {
     /// Returns the connections for an upload of this content, which may be a response itself.
     pub(crate) fn of(content: &Content) -> Self {
         match content.source() {
-            ContentSource::Backend(_) | ContentSource::Opened(_) => Self::Second,
+            ContentSource::Backend(_) | ContentSource::Opened(_) | ContentSource::Converted(_) => {
+                Self::Second
+            }
             ContentSource::RequestBody(_) | ContentSource::Form(_) => Self::First,
         }
     }

@@ -4,6 +4,7 @@
 
 mod awaited;
 mod content;
+mod converted;
 mod form_file;
 mod framed;
 mod leftover;
@@ -18,6 +19,7 @@ mod shared_buffer;
 
 pub(crate) use awaited::Awaited;
 pub(crate) use content::{Content, ContentSource, whole};
+pub(crate) use converted::{Converted, Converter};
 pub(crate) use form_file::{FormFile, find};
 pub(crate) use framed::{Framed, TRAILER, checksum_of};
 pub(crate) use leftover::Leftover;

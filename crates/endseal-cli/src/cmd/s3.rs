@@ -2,6 +2,7 @@
 
 mod clean;
 mod configuration;
+mod foreign;
 mod import;
 mod key;
 mod names;

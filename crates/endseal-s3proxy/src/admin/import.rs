@@ -4,21 +4,28 @@
 //! tags and storage class. The write succeeds only if the object still has the entity tag that was
 //! read. In a bucket with encrypted names the object is written under its encrypted name, and the
 //! old one is deleted afterwards.
+//!
+//! Objects of another system are opened while they are read, and sealed in their bucket or in
+//! another one.
+
+mod foreign_object;
 
 use core::future::poll_fn;
 use std::sync::Arc;
 
-use endseal_crypto::sha256::Digest as Sha256;
+use endseal_crypto::sha256::{self, Digest as Sha256};
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::{ChecksumKind, Digests};
 use endseal_s3_protocol::content::Pieces as _;
 use http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
+use self::foreign_object::ForeignJob;
 use super::ask::ask;
 use super::conditional::{TriedWrite, heeds_conditions};
 use super::copy::{is_beside, tags_of};
 use super::fault::Fault;
+use super::foreign::ForeignSource;
 use super::objects::{self, ListedObject};
 use super::pages::versioning;
 use super::rewrap::Skip;
@@ -27,6 +34,7 @@ use crate::headers::{self, USER_METADATA};
 use crate::operations::{MAX_PUT, open_range, seal_in_one_request};
 use crate::sealed_object::{CHANGED, Inspected, ObjectRef, object_len, pin};
 use crate::transfer::{Content, ContentSource};
+use crate::upstream::ResponseBody;
 
 /// Options of [`import()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +71,19 @@ impl Import {
 pub enum Imported {
     /// The object was sealed, or would be in a dry run. The value is its length in bytes.
     Sealed(u64),
+    /// The same, of an object of another system whose content nothing authenticates: anyone who
+    /// could write to the server may have chosen it.
+    Unauthenticated(u64),
     /// The object was sealed before.
     Present,
     /// The object was written while it was read, and was left alone. The next run seals it.
     Changed,
     /// The object was deleted meanwhile.
     Gone,
+    /// The object of another system is damaged, cut, or of another key. It was left alone.
+    NotAuthentic,
+    /// The key of an object of another system is not there. The value is its id.
+    UnknownKey(String),
     /// The object was left alone, for a reason that will also apply to later runs.
     Skipped(Skip),
     /// The object could not be processed.
@@ -81,10 +96,14 @@ pub enum Imported {
 pub struct ImportReport {
     /// True if the bucket has versions. Older versions stay plaintext.
     pub has_versions: bool,
-    /// Objects with the result [`Imported::Sealed`].
+    /// Objects with the result [`Imported::Sealed`] or [`Imported::Unauthenticated`].
     pub sealed: u64,
     /// Bytes of content of these objects.
     pub bytes: u64,
+    /// Objects with the result [`Imported::Unauthenticated`].
+    pub unauthenticated: u64,
+    /// Objects with the result [`Imported::NotAuthentic`].
+    pub not_authentic: u64,
     /// Objects with the result [`Imported::Present`].
     pub present: u64,
     /// Objects with the result [`Imported::Changed`].
@@ -93,7 +112,7 @@ pub struct ImportReport {
     pub gone: u64,
     /// Objects with the result [`Imported::Skipped`].
     pub skipped: u64,
-    /// Objects with the result [`Imported::Failed`].
+    /// Objects with the result [`Imported::Failed`] or [`Imported::UnknownKey`].
     pub failed: u64,
 }
 
@@ -102,7 +121,7 @@ impl ImportReport {
     /// returns true if a real run would achieve this.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        self.changed == 0 && self.skipped == 0 && self.failed == 0
+        self.changed + self.skipped + self.failed + self.not_authentic == 0
     }
 
     fn count(&mut self, outcome: &Imported) {
@@ -111,11 +130,17 @@ impl ImportReport {
                 self.bytes += bytes;
                 &mut self.sealed
             }
+            Imported::Unauthenticated(bytes) => {
+                self.bytes += bytes;
+                self.unauthenticated += 1;
+                &mut self.sealed
+            }
+            Imported::NotAuthentic => &mut self.not_authentic,
             Imported::Present => &mut self.present,
             Imported::Changed => &mut self.changed,
             Imported::Gone => &mut self.gone,
             Imported::Skipped(_) => &mut self.skipped,
-            Imported::Failed(_) => &mut self.failed,
+            Imported::Failed(_) | Imported::UnknownKey(_) => &mut self.failed,
         };
         *counter += 1;
     }
@@ -130,6 +155,55 @@ pub const HAS_SEALED: &str = "the bucket has sealed objects";
 
 /// Attempts to learn what an object is.
 const TRIES: usize = 3;
+
+/// Opens all objects of another system, and seals them in the bucket of `options`, of which
+/// `resume` is not used. `on` gets the key and the result of each object. Must be called in a tokio
+/// runtime.
+///
+/// # Errors
+/// The fault if the source cannot be listed to its end, or the server ignores conditions and
+/// `unconditional` is not set.
+pub async fn import_foreign(
+    proxy: &Arc<Proxy>,
+    options: &Import,
+    source: &Arc<ForeignSource>,
+    mut on: impl FnMut(&str, &Imported),
+) -> Result<ImportReport, Fault> {
+    let (mut report, is_conditional) = prepared(proxy, options).await?;
+    let options = Arc::new(options.clone());
+    let work = |proxy: Arc<Proxy>, object: ListedObject| {
+        let (options, source) = (Arc::clone(&options), Arc::clone(source));
+        async move {
+            let job =
+                ForeignJob { proxy: &proxy, source: &source, options: &options, is_conditional };
+            job.outcome(&object).await
+        }
+    };
+    // The other system's objects lie under its names, also where names are encrypted.
+    let is_named = proxy.names(&source.bucket).is_some();
+    let within = (source.bucket.as_str(), if is_named { "" } else { source.prefix.as_str() });
+    objects::each(proxy, within, options.jobs, work, |key, outcome| {
+        if let Some((name, outcome)) = outcome {
+            report.count(&outcome);
+            on(name.as_deref().unwrap_or(key), &outcome);
+        }
+    })
+    .await?;
+    Ok(report)
+}
+
+/// Looks at the bucket of an import. Returns the report so far, and true if writes are conditional.
+async fn prepared(proxy: &Proxy, options: &Import) -> Result<(ImportReport, bool), Fault> {
+    let bucket = options.bucket.as_str();
+    let (has_versions, _) = versioning(proxy, bucket).await?;
+    let report = ImportReport { has_versions, ..ImportReport::default() };
+    let is_conditional =
+        options.dry_run || heeds_conditions(proxy, bucket, TriedWrite::Put).await?;
+    if !is_conditional && !options.unconditional {
+        return Err(Fault::new(WRITES_UNCONDITIONAL));
+    }
+    Ok((report, is_conditional))
+}
 
 /// Seals all objects of a bucket that are not sealed. `on` gets the key and the result of each
 /// object. Must be called in a tokio runtime. The bucket's rule need not allow plaintext.
@@ -158,13 +232,8 @@ async fn run(
     on: &mut dyn FnMut(&str, &Imported),
 ) -> Result<ImportReport, Fault> {
     let bucket = options.bucket.as_str();
-    let (has_versions, _) = versioning(proxy, bucket).await?;
-    let mut report = ImportReport { has_versions, ..ImportReport::default() };
+    let (mut report, is_conditional) = prepared(proxy, options).await?;
     let dry_run = options.dry_run;
-    let is_conditional = dry_run || heeds_conditions(proxy, bucket, TriedWrite::Put).await?;
-    if !is_conditional && !options.unconditional {
-        return Err(Fault::new(WRITES_UNCONDITIONAL));
-    }
     let prefix: Arc<str> = options.prefix.as_str().into();
     let work = |proxy: Arc<Proxy>, object: ListedObject| {
         let prefix = Arc::clone(&prefix);
@@ -267,15 +336,7 @@ impl Job<'_> {
     /// Reads and seals the object, and deletes the old one if it has another name at the backend.
     async fn seal(&self, from: &ObjectRef<'_>, head: &HeaderMap, len: u64) -> Result<(), Fault> {
         let proxy = self.proxy;
-        let mut headers = HeaderMap::new();
-        for (name, value) in &headers::returned(head) {
-            if name.as_str().starts_with(USER_METADATA) || is_beside(name) {
-                headers.append(name.clone(), value.clone());
-            }
-        }
-        if let Some(tags) = tags_of(proxy, from).await? {
-            headers::insert(&mut headers, "x-amz-tagging", &tags)?;
-        }
+        let mut headers = beside(proxy, from, head, |_| true).await?;
         let tag = headers::text(head, ETAG);
         let tag = tag.ok_or_else(|| Fault::new("the server returned no entity tag"))?;
         let is_renamed = from.is_stored;
@@ -290,7 +351,7 @@ impl Job<'_> {
         let body = ContentSource::Backend(Box::new(response.into_body()));
         let content = Content::plain(body, len, stated_digests(head));
         seal_in_one_request(proxy, &self.object_ref(false), headers, content).await?;
-        if is_renamed { self.delete_old(from, head).await } else { Ok(()) }
+        if is_renamed { delete_old(proxy, from, head).await } else { Ok(()) }
     }
 
     /// Ends what an interrupted run began: the object is there under its encrypted name. The old
@@ -304,55 +365,91 @@ impl Job<'_> {
         let proxy = self.proxy;
         let to = self.object_ref(false);
         let there = ask(proxy, &Method::HEAD, &to.target(), HeaderMap::new()).await?;
-        let sealed_len = object_len(&there)?;
-        let Inspected::Sealed(object) = proxy.examine(&to, there.headers(), sealed_len).await?
-        else {
+        let Some(sealed_digest) = digest_of_sealed(proxy, &to, &there, len).await? else {
             return Ok(Imported::Skipped(Skip::NameTaken));
         };
-        if object.content_len != len {
-            return Ok(Imported::Skipped(Skip::NameTaken));
-        }
-        let record = match object.is_multipart() {
-            true => Some(proxy.record(&to, &object).await?),
-            false => None,
-        };
-        let mut opened = open_range(proxy, &to, None, &object, record.as_ref(), 0..len).await?;
-        let mut sealed_digest = Sha256::new();
-        while let Some(piece) = poll_fn(|cx| opened.poll_piece(cx)).await {
-            sealed_digest.update(&piece?);
-        }
         let mut pinned = HeaderMap::new();
         pin(&mut pinned, head)?;
         let response = ask(proxy, &Method::GET, &from.target(), pinned).await?;
-        let mut old = ContentSource::Backend(Box::new(response.into_body()));
-        let mut old_digest = Sha256::new();
-        while let Some(piece) = poll_fn(|cx| old.poll_piece(cx)).await {
-            old_digest.update(&piece?);
-        }
-        if sealed_digest.finish() != old_digest.finish() {
+        let old = ContentSource::Backend(Box::new(response.into_body()));
+        if sealed_digest != digest_of(old).await? {
             return Ok(Imported::Skipped(Skip::NameTaken));
         }
-        self.delete_old(from, head).await?;
+        delete_old(proxy, from, head).await?;
         Ok(Imported::Sealed(len))
     }
+}
 
-    /// Deletes the object under its plain name, if it is still the one that was sealed.
-    async fn delete_old(&self, from: &ObjectRef<'_>, head: &HeaderMap) -> Result<(), Fault> {
-        let proxy = self.proxy;
-        // Some servers ignore the condition of a deletion.
-        let now = ask(proxy, &Method::HEAD, &from.target(), HeaderMap::new()).await?;
-        if headers::text(now.headers(), ETAG) != headers::text(head, ETAG) {
-            return Err(S3Error::precondition_failed().into());
+/// Returns the headers with which an object is written anew: tags, headers beside it, and those
+/// user metadata that `keeps` by their name behind `x-amz-meta-`.
+async fn beside(
+    proxy: &Proxy,
+    from: &ObjectRef<'_>,
+    head: &HeaderMap,
+    keeps: impl Fn(&str) -> bool,
+) -> Result<HeaderMap, Fault> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &headers::returned(head) {
+        let is_kept = name.as_str().strip_prefix(USER_METADATA).map(&keeps);
+        if is_kept.unwrap_or_else(|| is_beside(name)) {
+            headers.append(name.clone(), value.clone());
         }
-        let mut pinned = HeaderMap::new();
-        pin(&mut pinned, head)?;
-        match ask(proxy, &Method::DELETE, &from.target(), pinned).await {
-            Err(fault) if fault.status() == StatusCode::NOT_IMPLEMENTED => {
-                ask(proxy, &Method::DELETE, &from.target(), HeaderMap::new()).await?;
-                Ok(())
-            }
-            answer => answer.map(drop),
+    }
+    if let Some(tags) = tags_of(proxy, from).await? {
+        headers::insert(&mut headers, "x-amz-tagging", &tags)?;
+    }
+    Ok(headers)
+}
+
+/// Returns the digest of all of a content.
+async fn digest_of(mut content: ContentSource) -> Result<[u8; sha256::LEN], Fault> {
+    let mut digest = Sha256::new();
+    while let Some(piece) = poll_fn(|cx| content.poll_piece(cx)).await {
+        digest.update(&piece?);
+    }
+    Ok(digest.finish())
+}
+
+/// Returns the digest of the content of a sealed object. `None` if the object is not sealed, or its
+/// content is not `len` bytes long.
+async fn digest_of_sealed(
+    proxy: &Proxy,
+    to: &ObjectRef<'_>,
+    there: &Response<ResponseBody>,
+    len: u64,
+) -> Result<Option<[u8; sha256::LEN]>, Fault> {
+    let object = match proxy.examine(to, there.headers(), object_len(there)?).await {
+        Ok(Inspected::Sealed(object)) => object,
+        Ok(Inspected::Plain) => return Ok(None),
+        Err(error) if error == S3Error::plaintext() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if object.content_len != len {
+        return Ok(None);
+    }
+    let record = match object.is_multipart() {
+        true => Some(proxy.record(to, &object).await?),
+        false => None,
+    };
+    let opened = open_range(proxy, to, None, &object, record.as_ref(), 0..len).await?;
+    Ok(Some(digest_of(ContentSource::Opened(Box::new(opened))).await?))
+}
+
+/// Deletes an object that was sealed under another name, if it is still the one that was sealed.
+async fn delete_old(proxy: &Proxy, from: &ObjectRef<'_>, head: &HeaderMap) -> Result<(), Fault> {
+    // Some servers ignore the condition of a deletion.
+    let now = ask(proxy, &Method::HEAD, &from.target(), HeaderMap::new()).await?;
+    if headers::text(now.headers(), ETAG) != headers::text(head, ETAG) {
+        return Err(S3Error::precondition_failed().into());
+    }
+    let mut pinned = HeaderMap::new();
+    pin(&mut pinned, head)?;
+    match ask(proxy, &Method::DELETE, &from.target(), pinned).await {
+        Err(fault) if fault.status() == StatusCode::NOT_IMPLEMENTED => {
+            ask(proxy, &Method::DELETE, &from.target(), HeaderMap::new()).await?;
+            Ok(())
         }
+        answer => answer.map(drop),
     }
 }
 

@@ -115,8 +115,16 @@ pub enum Skip {
     TooLarge,
     /// The object was sealed before names were encrypted, and clients cannot name it.
     PlainName,
-    /// There is another object under the encrypted name.
+    /// There is another object under the encrypted name, or that of the import.
     NameTaken,
+    /// The object is none of the system that is imported.
+    NotForeign,
+    /// The name of the object is none of the system that is imported, with these keys.
+    ForeignName,
+    /// Nothing authenticates the content, and only authentic objects were asked for.
+    Unauthenticated,
+    /// The object is too long to be authenticated before it is sealed.
+    TooLongToAuthenticate,
 }
 
 impl Skip {
@@ -127,7 +135,16 @@ impl Skip {
             Self::HiddenMetadata => "the server hides metadata, which a copy would lose",
             Self::NoRoom => "its metadata leave no room for the longer header",
             Self::PlainName => "it was sealed before names were encrypted: no client finds it",
-            Self::NameTaken => "another object has its encrypted name",
+            Self::NameTaken => "another object has the name under which it would be sealed",
+            Self::NotForeign => "it is no object of the other system",
+            Self::ForeignName => {
+                "its name does not open: it is none of the remote, or the keys differ"
+            }
+            Self::Unauthenticated => "nothing authenticates its content",
+            Self::TooLongToAuthenticate => {
+                "it is longer than 64 MiB and authenticated as a whole: read it with the other \
+                 system"
+            }
             Self::TooLarge => "it is longer than 5 GiB: copy it through the proxy",
             Self::Tags => "its tags may not be read, and a copy in parts would lose them",
         }

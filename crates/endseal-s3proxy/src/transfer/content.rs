@@ -12,7 +12,7 @@ use endseal_s3_protocol::content::{self, Pieces, Step};
 use http_body::{Body as _, Frame};
 use tokio::time;
 
-use crate::transfer::{FormFile, Opened, RequestBody};
+use crate::transfer::{Converted, FormFile, Opened, RequestBody};
 use crate::upstream::{ResponseBody, SourceError};
 
 /// Content with its digests, from any source.
@@ -26,6 +26,8 @@ pub(crate) enum ContentSource {
     Opened(Box<Opened>),
     /// Object of the backend that is not sealed.
     Backend(Box<ResponseBody>),
+    /// Object of the backend that another system sealed.
+    Converted(Converted),
     /// File of a form.
     Form(Box<FormFile>),
 }
@@ -84,6 +86,7 @@ impl Pieces for ContentSource {
             Self::RequestBody(incoming) => incoming.poll_piece(cx),
             Self::Opened(opened) => opened.poll_piece(cx),
             Self::Form(file) => file.poll_piece(cx),
+            Self::Converted(converted) => converted.poll_piece(cx),
             Self::Backend(body) => loop {
                 return Poll::Ready(match ready!(Pin::new(&mut *body).poll_frame(cx)) {
                     None => None,
