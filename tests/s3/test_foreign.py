@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import time
@@ -209,7 +210,7 @@ def test_what_is_none_of_the_remote_is_left_alone(world):
 def test_an_import_that_was_killed_goes_on(world):
     source, bucket = world.bucket("crypt"), world.bucket("sealed")
     crypt = Crypt(world, source)
-    files = {f"{number:03}": content(MIB, number) for number in range(60)}
+    files = {f"{number:03}": content(MIB, number) for number in range(100)}
     crypt.upload(files)
     named = ["--from", "rclone-crypt", "--rclone-config", crypt.config, "--remote", "hidden"]
     for into in (bucket, source):
@@ -217,7 +218,9 @@ def test_an_import_that_was_killed_goes_on(world):
         process = subprocess.Popen(
             [*command, *named], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
-        time.sleep(0.4)
+        deadline = time.monotonic() + 60
+        while sum(not key.startswith("below/") for key in raw(world, into)) < 5:
+            assert time.monotonic() < deadline and process.poll() is None, "nothing is sealed"
         process.send_signal(signal.SIGKILL)
         process.wait()
         report = from_crypt(world, into, crypt)
@@ -359,3 +362,39 @@ def test_the_program_s3ep_itself_seals_what_is_read(world):
     equal((report["sealed"], report["unauthenticated"]), (24, 8), str(report))
     equal((report["complete"], report["authentic"]), (True, 24), str(report))
     compare(world, bucket, contents)
+
+
+def documented():
+    page = os.path.join(HERE, "..", "..", "docs", "s3-import.md")
+    with open(page, encoding="utf-8") as file:
+        return [it.strip() for it in file if it.startswith("    endseal s3 import ")]
+
+
+def test_the_documented_commands_do_what_they_say(world):
+    source, contents, options = s3ep_bucket(world)
+    old, sealed = world.bucket("crypt"), world.bucket("sealed")
+    crypt = Crypt(world, old)
+    crypt.upload(FILES)
+    home = world.temporary()
+    for name, file in (
+        ("endseal/s3.toml", world.proxy.configuration),
+        ("rclone/rclone.conf", crypt.config),
+        ("aes.key", options[1]),
+        ("rsa.pem", options[3]),
+    ):
+        with open(file, "rb") as content_:
+            os.chmod(write(home, name, content_.read()), 0o600)
+    below = world.bucket("below")
+    dry, crypted, in_place, elsewhere = documented()
+    aes = {key.removeprefix("dir/"): it for key, it in contents.items() if "aes" in key}
+    for line, into, expected in (
+        (dry, sealed, {}),
+        (crypted, sealed, FILES),
+        (elsewhere.replace("old/2024/", f"{source}/dir/"), below, aes),
+        (in_place, source, contents),
+    ):
+        words = shlex.split(line.replace("photos", into))
+        # The RSA objects of the source have another key.
+        expect = 1 if line.startswith(elsewhere.split(" old")[0]) else 0
+        run([world.binary, *words[1:]], {"XDG_CONFIG_HOME": home}, home, expect=expect)
+        compare(world, into, expected)

@@ -79,7 +79,7 @@ impl ForeignFormat {
         }
     }
 
-    /// Looks at an object by its headers. `key` is the one that the system has for it.
+    /// Looks at an object by its headers. `key` is all of its key.
     pub(super) async fn look(
         &self,
         key: &str,

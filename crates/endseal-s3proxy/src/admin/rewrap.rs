@@ -115,8 +115,10 @@ pub enum Skip {
     TooLarge,
     /// The object was sealed before names were encrypted, and clients cannot name it.
     PlainName,
-    /// There is another object under the encrypted name, or that of the import.
+    /// There is another object under the encrypted name.
     NameTaken,
+    /// There is another object in the place of the import.
+    PlaceTaken,
     /// The object is none of the system that is imported.
     NotForeign,
     /// The name of the object is none of the system that is imported, with these keys.
@@ -135,7 +137,8 @@ impl Skip {
             Self::HiddenMetadata => "the server hides metadata, which a copy would lose",
             Self::NoRoom => "its metadata leave no room for the longer header",
             Self::PlainName => "it was sealed before names were encrypted: no client finds it",
-            Self::NameTaken => "another object has the name under which it would be sealed",
+            Self::NameTaken => "another object has its encrypted name",
+            Self::PlaceTaken => "another object has the name under which it would be sealed",
             Self::NotForeign => "it is no object of the other system",
             Self::ForeignName => {
                 "its name does not open: it is none of the remote, or the keys differ"

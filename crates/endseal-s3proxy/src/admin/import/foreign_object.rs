@@ -73,7 +73,7 @@ impl ForeignJob<'_> {
             return None;
         }
         let target = format!("{}{name}", self.source.into);
-        let outcome = self.found(from, &target, (key, head, len)).await;
+        let outcome = self.found(from, &target, (head, len)).await;
         Some((Some(target), outcome.unwrap_or_else(Imported::Failed)))
     }
 
@@ -86,9 +86,9 @@ impl ForeignJob<'_> {
         &self,
         from: ObjectRef<'_>,
         target: &str,
-        (key, head, len): (&str, HeaderMap, u64),
+        (head, len): (HeaderMap, u64),
     ) -> Result<Imported, Fault> {
-        let object = match self.source.format.look(key, &head, len).await {
+        let object = match self.source.format.look(from.key, &head, len).await {
             Ok(object) => object,
             Err(NotForeign::Other) => return Ok(Imported::Skipped(Skip::NotForeign)),
             Err(NotForeign::NotAuthentic) => return Ok(Imported::NotAuthentic),
@@ -146,7 +146,7 @@ impl ForeignJob<'_> {
             Err(fault) if fault.status() == StatusCode::NOT_FOUND => return Ok(None),
             Err(fault) => return Err(fault),
         };
-        let taken = Some(Imported::Skipped(Skip::NameTaken));
+        let taken = Some(Imported::Skipped(Skip::PlaceTaken));
         if !self.replaces() || self.options.dry_run {
             let sealed_len = object_len(&there)?;
             return Ok(match proxy.examine(to, there.headers(), sealed_len).await {
@@ -162,8 +162,7 @@ impl ForeignJob<'_> {
         let mut pinned = HeaderMap::new();
         pin(&mut pinned, &found.head)?;
         // The content is opened once more, and the converter is used up.
-        let key = found.from.key.strip_prefix(self.source.prefix.as_str()).unwrap_or_default();
-        let look = self.source.format.look(key, &found.head, found.stored_len).await;
+        let look = self.source.format.look(found.from.key, &found.head, found.stored_len).await;
         let Ok(object) = look else {
             return Ok(Some(Imported::NotAuthentic));
         };
