@@ -139,10 +139,15 @@ class Proxy:
         self.log = os.path.join(folder, "proxy.log")
         path = configuration(server, folder, self.port, ring, extra, clients, names, backend)
         self.configuration = path
+        self.binary, self.authority = binary, tls and tls[2]
+        self.start()
+
+    def start(self):
+        """Starts it, or once more after `stop` or `kill`."""
         self.process = Process(
-            [binary, "s3", "serve", "--config", path],
+            [self.binary, "s3", "serve", "--config", self.configuration],
             self.log,
-            ready=lambda: answers(self.port, "/readyz", (200,), tls and tls[2]),
+            ready=lambda: answers(self.port, "/readyz", (200,), self.authority),
             timeout=20,
         )
 
