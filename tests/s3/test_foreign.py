@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import resource
 import shlex
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 import proxy as proxies
 from commands import output, run, write
 from content import MIB, content, equal, same
+from processes import Process
 from servers import REGION
 from test_maintenance import tags_of
 from world import keys
@@ -235,12 +235,20 @@ def test_memory_does_not_grow_with_the_object(world):
     crypt = Crypt(world, source)
     length = (1024 if world.full else 256) * MIB
     crypt.upload({"long": content(MIB, 1) * (length // MIB)})
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    report = from_crypt(world, bucket, crypt)
-    equal((report["sealed"], report["bytes"], report["authentic"]), (1, length, 1), str(report))
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    # The greatest of all processes so far, which is rclone's if this one is smaller.
-    assert peak <= max(before, 120 * 1024), f"{peak} KiB, {before} before"
+    command = [world.binary, "s3", "import", bucket, "--config", world.proxy.configuration]
+    named = ["--from", "rclone-crypt", "--rclone-config", crypt.config, "--remote", "hidden"]
+    process = Process([*command, *named], os.path.join(crypt.folder, "import.log"))
+    peak = 0
+    while process.alive():
+        try:
+            peak = max(peak, process.memory("VmHWM"))
+        except (OSError, RuntimeError):
+            pass  # It ends.
+        time.sleep(0.02)
+    print(f"\n    {length / MIB:.0f} MiB with a peak of {peak / MIB:.1f} MiB")
+    equal(process.stop(), 0, "status")
+    assert 0 < peak <= 64 * MIB, f"{peak} bytes"
+    equal(world.s3.head_object(Bucket=bucket, Key="long")["ContentLength"], length, "length")
 
 
 def stored_by_s3ep():
