@@ -194,6 +194,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
                 program("bindings/kotlin/run"),
                 cargo(EMBEDDED_CLIPPY),
                 program("bindings/embedded/run"),
+                program(&format!("bindings/embedded/device/run --endseal {PROGRAM}")),
             ]
         })),
         // Workspaces of their own, which share no build folder with the other queue.
@@ -225,6 +226,8 @@ const FMT_BINDINGS: &str = "fmt --manifest-path bindings/Cargo.toml -p endseal-c
                             -p endseal-napi -p endseal-python -p endseal-session-facade \
                             -p endseal-wasm -p endseal-wasm-abi -p endseal-wasm-nostr \
                             -p endseal-wasm-roster --check";
+const FMT_DEVICE: &str = "fmt --manifest-path bindings/embedded/device/Cargo.toml \
+                          -p endseal-device -p endseal-device-rp2040 --check";
 const EMBEDDED_CLIPPY: &str = "clippy --manifest-path bindings/embedded/Cargo.toml --locked \
                                --target-dir {target}/embedded -- -D warnings";
 const DENY: &str = "deny --locked check bans licenses sources";
@@ -254,6 +257,7 @@ const BINDINGS: &[&str] = &[
     "vectors/nostr",
     "vectors/nostr-connect",
     "vectors/nostr-events",
+    "vectors/signer-device",
     "vectors/third-party/nostr",
 ];
 
@@ -266,7 +270,7 @@ fn fmt() -> Vec<Job> {
     // With --all, another workspace would format the product's crates once more.
     let others = ["bench", "bindings/embedded", "firmware", "fuzz", "xtask"]
         .map(|folder| cargo(&format!("fmt --manifest-path {folder}/Cargo.toml --check")));
-    [cargo("fmt --all --check"), cargo(FMT_BINDINGS)].into_iter().chain(others).collect()
+    [cargo("fmt --all --check"), cargo(FMT_BINDINGS), cargo(FMT_DEVICE)].into_iter().chain(others).collect()
 }
 
 /// Asks Cargo to resolve every workspace without changing its lock file.
@@ -276,6 +280,7 @@ fn locks() -> Vec<Job> {
         "bench/Cargo.toml",
         "bindings/Cargo.toml",
         "bindings/embedded/Cargo.toml",
+        "bindings/embedded/device/Cargo.toml",
         "firmware/Cargo.toml",
         "fuzz/Cargo.toml",
         "peers/rust/Cargo.toml",

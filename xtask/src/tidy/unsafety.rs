@@ -40,6 +40,11 @@ const HOMES: &[Home] = &[
         module: "bindings/embedded/src/abi",
     },
     Home {
+        root: "bindings/embedded/device/rp2040/src/main.rs",
+        declaration: "mod platform;",
+        module: "bindings/embedded/device/rp2040/src/platform",
+    },
+    Home {
         root: "bindings/wasm/src/lib.rs",
         declaration: "mod abi;",
         module: "bindings/wasm/src/abi",

@@ -51,7 +51,9 @@ impl<'a> Asked<'a> {
                 Confirmation::All => 2,
                 Confirmation::Signatures => 0,
             },
-            Self::CreateKey | Self::ImportKey(_) | Self::SetConfirmation(_) | Self::EraseKey(_) => 3,
+            Self::CreateKey | Self::ImportKey(_) | Self::SetConfirmation(_) | Self::EraseKey(_) => {
+                3
+            }
         }
     }
 }

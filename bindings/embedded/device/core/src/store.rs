@@ -52,7 +52,10 @@ impl<F: NorFlash> Store<F> {
     }
 
     /// Changes the setting.
-    pub(crate) fn set_confirmation(&mut self, confirmation: Confirmation) -> Result<(), NotWritten> {
+    pub(crate) fn set_confirmation(
+        &mut self,
+        confirmation: Confirmation,
+    ) -> Result<(), NotWritten> {
         let bytes = self.state.key.as_ref().map(SecretKey::expose_secret);
         let key = bytes.and_then(|bytes| SecretKey::from_bytes(bytes).ok());
         self.write(confirmation, key)

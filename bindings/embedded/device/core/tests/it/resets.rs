@@ -70,9 +70,7 @@ fn a_reset_at_any_step_leaves_the_state_before_or_after() {
 #[test]
 fn an_erased_key_is_gone_after_the_next_start() {
     let secret = [&[0; 31][..], &[3]].concat();
-    let has_secret = |flash: &TestFlash| {
-        flash.0.borrow().bytes.windows(32).any(|it| it == secret)
-    };
+    let has_secret = |flash: &TestFlash| flash.0.borrow().bytes.windows(32).any(|it| it == secret);
     let mut completed = 0;
     for step in 0..600 {
         let flash = TestFlash::new();
