@@ -32,7 +32,7 @@ mod uri;
 
 pub use digest::aux;
 pub use display::{MAX_CONTENT, MAX_NAME, Sanitised, is_invisible, sanitise};
-pub use error_text::{MAX_REFUSAL, Refusal};
+pub use error_text::{DeviceFault, MAX_REFUSAL, Refusal};
 pub use execute::{ExecuteError, Outcome, execute, execute_len};
 pub use extension::{MAX_BATCH, UnwrapBatch, UnwrapResults, unwrap_item};
 pub use freshness::{MAX_SKEW, MEMORY, is_fresh};

@@ -8,6 +8,7 @@ mod answer;
 mod arrival;
 mod batch;
 mod command;
+mod devices;
 mod greeting;
 mod ignored;
 mod quota;
@@ -20,6 +21,7 @@ mod waiting_view;
 mod wishes;
 
 pub(crate) use self::command::check_relays;
+pub(crate) use self::devices::DeviceRequest;
 pub(crate) use self::waiting::{PERSON, PERSON_WITH_PAGE};
 
 use alloc::sync::Arc;
@@ -39,6 +41,7 @@ use endseal_relay::auth::SignedEvent;
 
 use self::answer::Sent;
 use self::batch::Batch;
+use self::devices::Devices;
 use self::greeting::Greetings;
 use self::ignored::IgnoredLines;
 use self::quota::{Clock, Quotas, UnrecordedErrors, Verifications};
@@ -97,6 +100,7 @@ struct Parts {
     user_conversations: Box<Cache<USER_CONVERSATIONS>>,
     app_conversations: Box<Cache<APP_CONVERSATIONS>>,
     waiting: Waiting,
+    devices: Devices,
     clock: Clock,
     unknown_senders: Verifications,
     verifications: Verifications,
@@ -130,6 +134,7 @@ impl Engine {
             user_conversations: Box::new(Cache::new()),
             app_conversations: Box::new(Cache::new()),
             waiting: Waiting::from(first),
+            devices: Devices::default(),
             clock: Clock::System,
             unknown_senders: Verifications::default(),
             verifications: Verifications::default(),
@@ -413,9 +418,15 @@ impl Engine {
     }
 }
 
-/// Returns the signing key of an app's user, or `None` if the signer is locked.
+/// Returns the signing key of an app's user, or `None` if it is on a device or the signer is locked.
 fn user_key<'k>(keys: &'k Option<SigningKeys>, app: &App) -> Option<&'k SigningKey> {
     keys.as_ref()?.get(app.user())
+}
+
+/// Returns true if the signer is unlocked and has the key of an app's user, here or on a device.
+fn holds(keys: &Option<SigningKeys>, app: &App) -> bool {
+    let keys = keys.as_ref();
+    keys.is_some_and(|it| it.get(app.user()).is_some() || it.is_on_device(app.user()))
 }
 
 /// Returns the key by which the client of an app reaches the signer, or `None` if it is the user's

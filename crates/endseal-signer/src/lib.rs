@@ -8,6 +8,7 @@
 //! | send commands to a running signer | [`control`] |
 //! | say in words what a request is | [`words`], [`kind_name`] |
 //! | use a remote signer as its client | [`client`] |
+//! | speak to a device that holds a key | [`device`] |
 //! | read and write its records | [`SignerStore`], [`State`], [`StateTransaction`] |
 //! | verify the audit log | [`verify_log`] |
 //!
@@ -27,6 +28,7 @@ extern crate alloc;
 mod bytes;
 pub mod client;
 pub mod control;
+pub mod device;
 mod engine;
 mod error;
 mod keys;

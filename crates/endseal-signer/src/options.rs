@@ -1,6 +1,7 @@
 //! Options of a running signer.
 
 use core::net::SocketAddr;
+use std::path::PathBuf;
 
 /// Options of a running signer.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Options {
     pub allow_private: bool,
     /// True if the method `nip17_unwrap_batch` is enabled.
     pub unwrap_batch: bool,
+    /// Serial ports of devices that hold users' keys.
+    pub devices: Vec<PathBuf>,
 }
 
 /// Addresses at which a running signer listens.

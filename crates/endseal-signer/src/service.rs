@@ -3,6 +3,7 @@
 //! Sockets are served on the thread that calls [`run`]. The engine has a thread of its own, because
 //! its commits and key derivations block. Events and commands are sent to it through channels.
 
+mod devices;
 mod greetings;
 mod handle;
 mod page;
@@ -25,6 +26,7 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use self::devices::DevicePorts;
 use self::handle::Handle;
 use self::relays::Reaching;
 use self::status::SignerStatus;
@@ -115,11 +117,13 @@ async fn serve(
     let reaching = Reaching { proxy: options.proxy, allow_private: options.allow_private };
     let (first, first_connected) = oneshot::channel();
     let (stop, stopped) = oneshot::channel();
-    let worker = Worker::new(engine, Arc::clone(&metrics), reaching, events, first);
+    let (notices, received_notices) = mpsc::unbounded_channel();
+    let devices = DevicePorts::start(&options.devices, &notices).map_err(RunError::System)?;
+    let worker = Worker::new(engine, Arc::clone(&metrics), reaching, events, first, devices);
     let here = tokio::runtime::Handle::current();
     let (ended, mut has_ended) = oneshot::channel();
     let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
-        worker.run(&here, received_events, received_calls, stopped);
+        worker.run(&here, received_events, received_calls, received_notices, stopped);
         // The receiver may have been dropped.
         let _ = ended.send(());
     });

@@ -144,6 +144,24 @@ impl SignerStore {
     ) -> Result<PublicKey, ImportError> {
         self.authenticate(passphrase)?;
         let user = User::seal(secret, passphrase, label, now, random)?;
+        Ok(self.add_user(user, now)?)
+    }
+
+    /// Records and logs a user whose secret key is on a device, in a transaction of its own. `now`
+    /// is in seconds since 1970.
+    ///
+    /// # Errors
+    /// [`StateError`] if the user cannot be recorded.
+    pub fn import_device(
+        &mut self,
+        key: PublicKey,
+        label: BoundedText<MAX_NAME>,
+        now: u64,
+    ) -> Result<PublicKey, StateError> {
+        self.add_user(User::on_device(key, label, now), now)
+    }
+
+    fn add_user(&mut self, user: User, now: u64) -> Result<PublicKey, StateError> {
         let key = *user.key();
         let mut entry = LogEntry::new(Matter::UserImported, now);
         entry.peer = key.to_bytes();
@@ -151,7 +169,7 @@ impl SignerStore {
         let mut transaction = self.begin()?;
         transaction.add_user(user)?;
         transaction.append(entry)?;
-        transaction.commit().map_err(StateError::from)?;
+        transaction.commit()?;
         Ok(key)
     }
 

@@ -7,6 +7,7 @@ mod backup;
 mod connect;
 mod decision;
 mod deny;
+mod device;
 mod explain;
 mod failures;
 mod grant;

@@ -42,6 +42,20 @@ pub enum Refusal {
     TooLarge,
     /// The signer has too many waiting requests; the app may try again later.
     Busy,
+    /// The device that holds the user's key did not do what was allowed.
+    Device(DeviceFault),
+}
+
+/// Cause why a device that holds a user's key gave no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeviceFault {
+    /// No connected device has this key.
+    Absent,
+    /// The device was disconnected, or did not answer in time.
+    Lost,
+    /// The device answered with an error of its own, or with a result that is not the request's.
+    Failed,
 }
 
 impl Refusal {
@@ -63,6 +77,7 @@ impl Refusal {
             Self::Failed(ExecuteError::Output(_)) | Self::TooLarge => "too-large",
             Self::Failed(_) | Self::Unrecorded => "failed",
             Self::Busy => "busy",
+            Self::Device(_) => "device",
         }
     }
 
@@ -117,6 +132,9 @@ impl fmt::Display for Refusal {
             Self::Failed(error) => return error.fmt(f),
             Self::Unrecorded => "the signer cannot write",
             Self::Busy => "too many requests wait for a decision",
+            Self::Device(DeviceFault::Absent) => "the device with the key is not connected",
+            Self::Device(DeviceFault::Lost) => "the device with the key did not answer",
+            Self::Device(DeviceFault::Failed) => "the device with the key could not do it",
         })
     }
 }
@@ -190,6 +208,9 @@ mod tests {
             Refusal::Unrecorded,
             Refusal::TooLarge,
             Refusal::Busy,
+            Refusal::Device(DeviceFault::Absent),
+            Refusal::Device(DeviceFault::Lost),
+            Refusal::Device(DeviceFault::Failed),
         ]
         .into_iter()
         .chain(calls)

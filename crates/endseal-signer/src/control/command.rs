@@ -61,6 +61,13 @@ pub enum Command {
         /// Label for people; may be empty.
         label: String,
     },
+    /// Adds a user whose secret key is on a device.
+    ImportDevice {
+        /// Public key of the device, in hexadecimal.
+        user: String,
+        /// Label for people; may be empty.
+        label: String,
+    },
     /// Creates an app with an invitation that its client can use to connect.
     Invite {
         /// Name of the app, unique among the apps that have not ended.

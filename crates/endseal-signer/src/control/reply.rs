@@ -130,6 +130,10 @@ pub struct UserView {
     pub public_key: String,
     /// Label for people; may be empty.
     pub label: String,
+    /// True if the secret key is on a device.
+    pub on_device: bool,
+    /// True if that device is connected.
+    pub device_connected: bool,
 }
 
 /// State of an app in its life cycle.

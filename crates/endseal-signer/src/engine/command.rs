@@ -35,6 +35,7 @@ impl Engine {
         let outcome = match command {
             Command::Status => Ok(Reply::Status(self.status())),
             Command::Import { label } => self.import(now, &label, &secret),
+            Command::ImportDevice { user, label } => self.import_device(now, &user, &label),
             Command::Unlock => self.unlock(now, &secret),
             Command::Lock => self.lock(now),
             Command::EncryptedKey { user } => self.encrypted_key(&user),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{
-    Answer, Call, Connect, ExecuteError, MAX_BATCH, MEMORY, Outcome as Executed, Refusal, Request,
+    Answer, Call, CallError, Connect, ExecuteError, MAX_BATCH, MEMORY, Outcome as Executed, Refusal, Request,
     ScopeError, UnwrapBatch, UnwrapResults, aux, execute, execute_len, unwrap_item,
 };
 use endseal_nostr::policy::{
@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 
 use super::arrival::Carrier;
 use super::batch::{Batch, record};
-use super::{buffer, entry_of, fresh, relays, user_key};
+use super::{buffer, entry_of, fresh, holds, relays, user_key};
 use crate::error::StateError;
 use crate::metrics::Outcome;
 use crate::records::app::{App, AppState, cut_wishes};
@@ -92,7 +92,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn succeed(&mut self, decided: &Decided<'_, '_>, answer: &Answer<'_>) {
+    pub(super) fn succeed(&mut self, decided: &Decided<'_, '_>, answer: &Answer<'_>) {
         self.parts.metrics.request(decided.request.method.name(), Outcome::Allowed);
         self.answer(&decided.transport, decided.request.id, answer);
     }
@@ -172,7 +172,7 @@ impl Batch<'_> {
             return Ok(());
         }
         let Some(app) = self.transaction.app(transport) else { return Ok(()) };
-        if user_key(&self.parts.keys, app.app()).is_none() {
+        if !holds(&self.parts.keys, app.app()) {
             self.refuse_request(transport, request, Refusal::Locked);
             return Ok(());
         }
@@ -258,6 +258,9 @@ impl Batch<'_> {
         rule: u32,
         is_new: bool,
     ) -> Result<(), StateError> {
+        if self.is_on_device(&decided.transport) {
+            return self.hand_over(decided, call, rule, is_new);
+        }
         let Some(app) = self.transaction.app(&decided.transport) else { return Ok(()) };
         let app = app.app();
         let (user, random) = (user_key(&self.parts.keys, app), fresh(&mut self.parts.random));
@@ -342,6 +345,11 @@ impl Batch<'_> {
     ) -> Result<(), StateError> {
         let Decided { transport, request, .. } = decided;
         let Some(app) = self.transaction.app(transport) else { return Ok(()) };
+        if self.is_on_device(transport) {
+            // A device has no such method.
+            self.refuse_request(transport, request, CallError::Method.into());
+            return Ok(());
+        }
         if user_key(&self.parts.keys, app.app()).is_none() {
             self.refuse_request(transport, request, Refusal::Locked);
             return Ok(());

@@ -4,12 +4,13 @@ use core::mem;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::connect::{Answer, Refusal, Request};
+use endseal_nostr::key::PublicKey;
 use endseal_nostr::policy::{Action, Bound, Effect, Kinds, MAX_SCOPE_LIFETIME, Pattern};
 
 use super::arrival::Carrier;
 use super::batch::{Batch, record};
 use super::request::{Decided, ended};
-use super::{entry_of, user_key};
+use super::{entry_of, holds};
 use crate::control::{CommandError, Remember};
 use crate::error::StateError;
 use crate::metrics::Outcome;
@@ -39,6 +40,28 @@ pub(super) struct Entry {
     /// JSON of the request, from which it is parsed again.
     pub(super) json: Zeroizing<Vec<u8>>,
     pub(super) until: u64,
+    /// The device that executes the request; none if a person decides it here.
+    pub(super) device: Option<AtDevice>,
+}
+
+/// Allowed request that waits for the device with the user's key.
+#[derive(Clone, Copy)]
+pub(super) struct AtDevice {
+    pub(super) user: PublicKey,
+    /// Rule that allowed the request, 0 for none.
+    pub(super) rule: u32,
+    /// False for a repetition, which has its line already.
+    pub(super) is_new: bool,
+    /// True once the device has it.
+    pub(super) is_sent: bool,
+}
+
+impl Entry {
+    /// The entry as a request that is decided. `request` is parsed from its JSON.
+    pub(super) const fn decided<'r, 'a>(&self, request: &'r Request<'a>) -> Decided<'r, 'a> {
+        let Self { transport, digest, carrier, .. } = self;
+        Decided { transport: *transport, digest: *digest, carrier: *carrier, request }
+    }
 }
 
 /// Queue of the requests that wait. It is in memory only, so a restart empties it.
@@ -71,6 +94,47 @@ impl Waiting {
     /// Returns the waiting requests in the order of their arrival.
     pub(super) fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    pub(super) fn entries_mut(&mut self) -> &mut [Entry] {
+        &mut self.entries
+    }
+
+    fn next_number(&mut self) -> u32 {
+        self.last = self.last.wrapping_add(1).max(1);
+        self.last
+    }
+
+    /// Queues an allowed request for a device. Returns false if the queue is full.
+    pub(super) fn push_for_device(
+        &mut self,
+        decided: &Decided<'_, '_>,
+        action: &Action,
+        device: AtDevice,
+        now: u64,
+    ) -> bool {
+        if !self.has_room(&decided.transport) {
+            return false;
+        }
+        let number = self.next_number();
+        self.entries.push(Entry {
+            number,
+            transport: decided.transport,
+            digest: decided.digest,
+            carrier: decided.carrier,
+            action: *action,
+            json: json(decided.request),
+            until: now.saturating_add(PERSON),
+            device: Some(device),
+        });
+        true
+    }
+
+    /// Removes a request that waits for a device.
+    pub(super) fn take_from_device(&mut self, number: u32) -> Option<Entry> {
+        let at =
+            self.entries.iter().position(|it| it.number == number && it.device.is_some())?;
+        Some(self.entries.remove(at))
     }
 
     /// Remembers the state of the queue at the start of a transaction.
@@ -112,6 +176,10 @@ impl Waiting {
     /// Returns the transport key of the app whose request waits under a number.
     pub(super) fn transport_of(&self, number: u32) -> Option<[u8; 32]> {
         self.entries.iter().find(|it| it.number == number).map(|it| it.transport)
+    }
+
+    fn is_at_device(&self, number: u32) -> bool {
+        self.entries.iter().any(|it| it.number == number && it.device.is_some())
     }
 
     fn take(&mut self, number: u32) -> Option<Entry> {
@@ -171,8 +239,7 @@ impl Batch<'_> {
             return Ok(());
         }
         let waiting = &mut self.parts.waiting;
-        waiting.last = waiting.last.wrapping_add(1).max(1);
-        let number = waiting.last;
+        let number = waiting.next_number();
         waiting.entries.push(Entry {
             number,
             transport: *transport,
@@ -184,6 +251,7 @@ impl Batch<'_> {
                 Some(_) => PERSON_WITH_PAGE,
                 None => PERSON,
             }),
+            device: None,
         });
         self.parts.metrics.request(request.method.name(), Outcome::Asked);
         let entry = self.entry(decided, Some(action), LogVerdict::Asks, rule);
@@ -203,6 +271,10 @@ impl Batch<'_> {
         effect: Effect,
         remember: Option<Remember>,
     ) -> Result<Result<(), CommandError>, StateError> {
+        if effect == Effect::Allow && self.parts.waiting.is_at_device(number) {
+            let cause = "the request waits for the button of the device";
+            return Ok(Err(CommandError::Invalid(cause.to_owned())));
+        }
         let Some(entry) = self.parts.waiting.take(number) else {
             return Ok(Err(CommandError::NotWaiting(number)));
         };
@@ -235,7 +307,7 @@ impl Batch<'_> {
         remember: Option<Remember>,
     ) -> Result<Result<(), CommandError>, StateError> {
         let app = self.transaction.app(&entry.transport);
-        let is_locked = app.is_none_or(|it| user_key(&self.parts.keys, it.app()).is_none());
+        let is_locked = app.is_none_or(|it| !holds(&self.parts.keys, it.app()));
         if effect == Effect::Allow && is_locked {
             return Ok(Err(CommandError::Locked));
         }
@@ -280,16 +352,11 @@ impl Batch<'_> {
     }
 
     fn end(&mut self, entry: &Entry, verdict: LogVerdict, rule: u32) -> Result<(), StateError> {
-        let Entry { transport, digest, carrier, action, json, .. } = entry;
+        let Entry { transport, action, json, .. } = entry;
         let mut json = json.clone();
         // The JSON was written from a parsed request, so it parses.
         let Ok(request) = Request::parse(&mut json) else { return Ok(()) };
-        let decided = Decided {
-            transport: *transport,
-            digest: *digest,
-            carrier: *carrier,
-            request: &request,
-        };
+        let decided = entry.decided(&request);
         // If the app expired while its request waited, the request is not executed.
         let app = self.transaction.app(transport);
         let end = app.and_then(|app| ended(app.app(), self.now));

@@ -12,19 +12,22 @@ use crate::bytes::{Fields, RecordWriter};
 use crate::error::{ChangePassphraseError, RecordError, UnlockError};
 use crate::text::{BoundedText, MAX_NAME};
 
-/// User of the signer: a key that apps may use, encrypted under the passphrase.
+/// User of the signer: a key that apps may use, encrypted under the passphrase, or on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     key: PublicKey,
     made: u64,
     label: BoundedText<MAX_NAME>,
-    encrypted: EncryptedKey,
+    /// The encrypted key; none if the key is on a device.
+    encrypted: Option<EncryptedKey>,
     /// The key under the next passphrase, while a change of the passphrase is not completed.
     next: Option<EncryptedKey>,
 }
 
 impl User {
     pub(crate) const KIND: u32 = 2;
+    /// Kind of the records of users whose key is on a device.
+    pub(crate) const DEVICE_KIND: u32 = 8;
 
     /// Encrypts a key under the passphrase of the signer. It takes 64 MiB of memory and about 100
     /// ms.
@@ -38,8 +41,25 @@ impl User {
         now: u64,
         random: &mut impl Random,
     ) -> Result<Self, SealError> {
-        let encrypted = encrypt(secret, passphrase, random)?;
+        let encrypted = Some(encrypt(secret, passphrase, random)?);
         Ok(Self { key: secret.public_key(), made: now, label, encrypted, next: None })
+    }
+
+    /// Makes a user whose secret key is on a device.
+    #[must_use]
+    pub const fn on_device(key: PublicKey, label: BoundedText<MAX_NAME>, now: u64) -> Self {
+        Self { key, made: now, label, encrypted: None, next: None }
+    }
+
+    /// Returns true if the secret key is on a device.
+    #[must_use]
+    pub const fn is_on_device(&self) -> bool {
+        self.encrypted.is_none()
+    }
+
+    /// Kind of the user's record.
+    pub(crate) const fn kind(&self) -> u32 {
+        if self.is_on_device() { Self::DEVICE_KIND } else { Self::KIND }
     }
 
     /// Decrypts the key. It takes 64 MiB of memory and about 100 ms, twice after a change of the
@@ -52,27 +72,30 @@ impl User {
         self.decrypt(passphrase).map(|(_, secret)| SigningKey::new(secret))
     }
 
-    /// Returns the user with the key under both passphrases.
+    /// Returns the user with the key under both passphrases. A user on a device has none.
     pub(crate) fn with_next(
         &self,
         present: &str,
         next: &str,
         random: &mut impl Random,
     ) -> Result<Self, ChangePassphraseError> {
+        if self.is_on_device() {
+            return Ok(self.clone());
+        }
         let (encrypted, secret) = self.decrypt(present)?;
-        let (encrypted, next) = (*encrypted, encrypt(&secret, next, random)?);
+        let (encrypted, next) = (Some(*encrypted), encrypt(&secret, next, random)?);
         Ok(Self { encrypted, next: Some(next), ..self.clone() })
     }
 
     /// Returns the user with the key under the next passphrase alone.
     pub(crate) fn without_former(self) -> Self {
         let Self { encrypted, next, .. } = self.clone();
-        Self { encrypted: next.unwrap_or(encrypted), next: None, ..self }
+        Self { encrypted: next.or(encrypted), next: None, ..self }
     }
 
     /// Finds the encrypted key that the passphrase opens, and decrypts it.
     fn decrypt(&self, passphrase: &str) -> Result<(&EncryptedKey, SecretKey), UnlockError> {
-        for encrypted in core::iter::once(&self.encrypted).chain(&self.next) {
+        for encrypted in self.encrypted.iter().chain(&self.next) {
             match encrypted.open(passphrase, DEFAULT_MAX_LOG_N) {
                 Err(OpenError::Authentication) => {}
                 Err(OpenError::Memory) => return Err(UnlockError::Memory),
@@ -123,14 +146,27 @@ impl User {
             false => Some(encrypted_key(fields.array()?)?),
         };
         fields.end()?;
-        Ok(Self { key, made, label, encrypted, next })
+        Ok(Self { key, made, label, encrypted: Some(encrypted), next })
+    }
+
+    /// Reads the record of a user whose key is on a device.
+    ///
+    /// # Errors
+    /// [`RecordError`] if the record is malformed.
+    pub fn device_from_bytes(record_name: &[u8], value: &[u8]) -> Result<Self, RecordError> {
+        let key = name(record_name)?;
+        let key = PublicKey::from_bytes(key).map_err(|_| RecordError::Value)?;
+        let mut fields = Fields::versioned(value)?;
+        let (made, label) = (fields.u64()?, fields.text()?);
+        fields.end()?;
+        Ok(Self::on_device(key, label, made))
     }
 
     /// Returns the encrypted key as `ncryptsec`; none while a change of the passphrase is not
-    /// completed, when the key is under two of them.
+    /// completed, when the key is under two of them, and for a user on a device.
     pub(crate) fn encrypted_text(&self) -> Option<String> {
         let mut text = [0; TEXT_LEN];
-        let text = self.encrypted.write_text(&mut text).ok()?.to_owned();
+        let text = self.encrypted.as_ref()?.write_text(&mut text).ok()?.to_owned();
         self.next.is_none().then_some(text)
     }
 
@@ -139,7 +175,7 @@ impl User {
     #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let writer = RecordWriter::versioned(10 + MAX_NAME + 2 * TEXT_LEN).u64(self.made);
-        let keys = core::iter::once(&self.encrypted).chain(&self.next);
+        let keys = self.encrypted.iter().chain(&self.next);
         let write = |writer: RecordWriter, key: &EncryptedKey| {
             let mut text = [0; TEXT_LEN];
             let text = key.write_text(&mut text).expect("the text has this length");

@@ -18,6 +18,7 @@ use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::GRACE;
+use super::devices::{DeviceNotice, DevicePorts};
 use super::greetings::GreetingList;
 use super::handle::Call;
 use super::relay_lines::Said;
@@ -48,6 +49,7 @@ struct Subscribing {
 
 /// Engine with its relay connections.
 pub(super) struct Worker {
+    devices: DevicePorts,
     engine: Engine,
     metrics: Arc<Metrics>,
     relays: Relays,
@@ -69,8 +71,10 @@ impl Worker {
         reaching: Reaching,
         events: mpsc::Sender<(usize, Notification)>,
         first: oneshot::Sender<()>,
+        devices: DevicePorts,
     ) -> Self {
         Self {
+            devices,
             engine,
             metrics,
             relays: Relays::new(reaching, events),
@@ -88,6 +92,7 @@ impl Worker {
         sockets: &Handle,
         mut events: mpsc::Receiver<(usize, Notification)>,
         mut calls: mpsc::Receiver<Call>,
+        mut notices: mpsc::UnboundedReceiver<(usize, DeviceNotice)>,
         mut stopped: oneshot::Receiver<()>,
     ) {
         let Ok(runtime) = Builder::new_current_thread().enable_time().build() else { return };
@@ -104,6 +109,7 @@ impl Worker {
                     _ = &mut stopped => break,
                     Some(call) = calls.recv() => self.command(call, sockets),
                     Some(event) = events.recv() => self.receive(event, &mut events),
+                    Some((port, notice)) = notices.recv() => self.device(port, notice),
                     () = future::ready(()), if !self.verifying.is_empty() => self.verify_page(),
                     _ = second.tick() => {
                         // Some relays never confirm a subscription.
@@ -115,6 +121,7 @@ impl Worker {
                         self.greet();
                     }
                 }
+                self.devices.pump(now(), &mut self.engine);
                 self.subscribe(sockets);
                 self.reply_subscribed();
                 self.greetings.reply(&self.relays);
@@ -132,6 +139,14 @@ impl Worker {
             self.relays.stop(GRACE).await;
             // Dropping the engine closes the store; committed changes are safe in any case.
         });
+    }
+
+    fn device(&mut self, port: usize, notice: DeviceNotice) {
+        let answer = self.devices.notice(port, notice, &mut self.engine);
+        if let Some((number, answer)) = answer {
+            let outgoing = self.engine.device_answered(now(), number, &answer);
+            self.publish(outgoing);
+        }
     }
 
     fn command(&mut self, call: Call, sockets: &Handle) {

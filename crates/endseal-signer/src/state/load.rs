@@ -35,6 +35,13 @@ impl State {
             state.users.insert(*user.key(), user);
             Ok(())
         })?;
+        each(transaction, User::DEVICE_KIND, MAX_USERS - state.users.len(), |name, value| {
+            let user = User::device_from_bytes(name, value)?;
+            if state.users.insert(*user.key(), user).is_some() {
+                return Err(LoadError::Inconsistent("a user has two records").into());
+            }
+            Ok(())
+        })?;
         each(transaction, App::KIND, MAX_APPS, |name, value| {
             let app = App::from_bytes(name, value)?;
             state.apps.insert(app.record_name(), AppRules { app, rules: BTreeMap::new() });

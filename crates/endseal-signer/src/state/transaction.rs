@@ -126,7 +126,7 @@ impl<'s> StateTransaction<'s> {
             return Err(StateError::UserExists);
         }
         check(self.users.len(), MAX_USERS, StateLimit::Users)?;
-        self.put(User::KIND, &user.name(), &user.to_bytes())?;
+        self.put(user.kind(), &user.name(), &user.to_bytes())?;
         self.state.users.insert(*user.key(), user);
         Ok(())
     }
@@ -136,14 +136,14 @@ impl<'s> StateTransaction<'s> {
     /// # Errors
     /// [`StateError::UnknownUser`] if the signer has no such user.
     pub fn remove_user(&mut self, key: &PublicKey) -> Result<(), StateError> {
-        let Some(name) = self.users.get(key).map(User::name) else {
+        let Some((kind, name)) = self.users.get(key).map(|it| (it.kind(), it.name())) else {
             return Err(StateError::UnknownUser);
         };
         let apps = self.apps().map(AppRules::app).filter(|app| app.user() == key);
         let apps: Vec<_> = apps.map(App::record_name).collect();
         apps.iter().try_for_each(|app| self.remove_app(app))?;
         *self.is_stale = true;
-        self.store.remove_record(User::KIND, &name)?;
+        self.store.remove_record(kind, &name)?;
         self.state.users.remove(key);
         Ok(())
     }
@@ -156,7 +156,7 @@ impl<'s> StateTransaction<'s> {
         if !self.users.contains_key(user.key()) {
             return Err(StateError::UnknownUser);
         }
-        self.put(User::KIND, &user.name(), &user.to_bytes())?;
+        self.put(user.kind(), &user.name(), &user.to_bytes())?;
         self.state.users.insert(*user.key(), user);
         Ok(())
     }

@@ -6,6 +6,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_signer::control::{CallError, Command, Reply, Request, call};
 
 use super::access::{self, PROMPT};
+use super::device;
 use crate::cmd::nostr::{peer, secret};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -21,14 +22,26 @@ use crate::passphrase;
 pub(super) struct Args {
     /// Name of the key for people
     #[arg(long, value_name = "TEXT", default_value = "")]
-    label: String,
-    /// File with the key [default: standard input]
-    input: Option<PathBuf>,
+    pub(super) label: String,
+    /// File with the key [default: standard input, without --device]
+    pub(super) input: Option<PathBuf>,
+    /// Serial port of a device that has the key, or gets it from the file
+    ///
+    /// The signer keeps the public key alone. Press the button of the device when its light
+    /// flashes three times.
+    #[arg(long, value_name = "PATH")]
+    device: Option<PathBuf>,
+    /// Let the device create a key, of which there is no copy
+    #[arg(long, requires = "device", conflicts_with = "input")]
+    pub(super) create: bool,
     #[command(flatten)]
-    cost: secret::MaxCost,
+    pub(super) cost: secret::MaxCost,
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if let Some(port) = &args.device {
+        return device::import(args, port, ctx);
+    }
     let directory = access::directory(ctx)?;
     let input = args.input.as_deref().unwrap_or(Path::new(DASH));
     if input.as_os_str() == DASH && passphrase::is_on_standard_input(ctx)? {

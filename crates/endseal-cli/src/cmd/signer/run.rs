@@ -1,6 +1,7 @@
 //! `endseal signer run`: answers the requests of apps.
 
 use core::net::SocketAddr;
+use std::path::PathBuf;
 
 use endseal_signer::{Listening, Options};
 
@@ -46,6 +47,12 @@ pub(super) struct Args {
     /// Method beyond NIP-46 that apps may use
     #[arg(long, value_name = "METHOD")]
     extension: Vec<Extension>,
+    /// Serial port of a device with the key of a user; repeatable
+    ///
+    /// The device signs, encrypts and decrypts for this user, after its button was pressed. endseal
+    /// signer import --device makes the user known. A device that is unplugged may come back.
+    #[arg(long, value_name = "PATH")]
+    device: Vec<PathBuf>,
     /// Least severe events that are logged on standard error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: Level,
@@ -77,6 +84,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         page_url: args.page_url,
         proxy: args.proxy,
         allow_private: args.allow_private,
+        devices: args.device,
         unwrap_batch: args.extension.contains(&Extension::Nip17UnwrapBatch),
     };
     let mut unreported = None;

@@ -37,7 +37,13 @@ pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     for user in &status.users {
         let line =
             format!("user     {} {}", peer::npub_of(&user.public_key), printable(&user.label));
-        let _ = writeln!(text, "{}", line.trim_end());
+        let place = match (user.on_device, runs, user.device_connected) {
+            (false, ..) => "",
+            (true, true, true) => "  on a device",
+            (true, true, false) => "  on a device that is not connected",
+            (true, false, _) => "  on a device",
+        };
+        let _ = writeln!(text, "{}{place}", line.trim_end());
     }
     for relay in &status.relays {
         let state = match (runs, status.connected.contains(relay), status.apps) {
@@ -88,5 +94,7 @@ fn user_json(user: &UserView) -> Value {
         ("public_key", user.public_key.as_str().into()),
         ("npub", peer::npub_of(&user.public_key).into()),
         ("label", user.label.as_str().into()),
+        ("on_device", user.on_device.into()),
+        ("device_connected", user.device_connected.into()),
     ])
 }

@@ -262,7 +262,12 @@ impl<'w> Wish<'w> {
         batch: &Batch<'_>,
     ) -> Result<(PublicKey, Vec<(Pattern, &'w Grant)>), CommandError> {
         check_name(self.name, batch.transaction.apps().filter(|it| is_live(it)))?;
-        Ok((self.user(batch)?, patterns(self.grants, batch.now)?))
+        let user = self.user(batch)?;
+        if self.as_user_key && batch.transaction.user(&user).is_some_and(crate::User::is_on_device) {
+            let cause = "the user's key is on a device, by which no client can reach the signer";
+            return Err(CommandError::Invalid(cause.to_owned()));
+        }
+        Ok((user, patterns(self.grants, batch.now)?))
     }
 
     fn user(&self, batch: &Batch<'_>) -> Result<PublicKey, CommandError> {

@@ -41,8 +41,32 @@ impl Engine {
         Ok(Reply::Imported(public))
     }
 
+    pub(super) fn import_device(&mut self, now: u64, user: &str, label: &str) -> Outcome {
+        let invalid = |cause: &str| CommandError::Invalid(cause.to_owned());
+        let key = key::public_from_hex(user).map_err(|_| invalid("the key is malformed"))?;
+        let label =
+            BoundedText::new(label).map_err(|_| invalid("the label is longer than 64 bytes"))?;
+        if self.store.is_stale() {
+            let recovered = self.store.recover();
+            recovered.map_err(|error| CommandError::Store(error.to_string()))?;
+        }
+        match self.store.import_device(key, label, now) {
+            Ok(_) => {}
+            Err(StateError::UserExists) => return Err(CommandError::Exists(view::key(&key))),
+            Err(error) => return Err(CommandError::Store(error.to_string())),
+        }
+        if let Some(keys) = &mut self.parts.keys {
+            keys.add_device(key);
+        }
+        Ok(Reply::Imported(view::key(&key)))
+    }
+
     pub(super) fn encrypted_key(&self, user: &str) -> Outcome {
         let user = self.user(user)?;
+        if self.store.state().user(&user).is_some_and(User::is_on_device) {
+            let cause = "the key is on a device, which gives no copy: use --forget";
+            return Err(CommandError::Invalid(cause.to_owned()));
+        }
         let text = self.store.state().user(&user).and_then(User::encrypted_text);
         let cause = "a change of the passphrase was not completed: change it again first";
         text.map(Reply::EncryptedKey).ok_or_else(|| CommandError::Invalid(cause.to_owned()))

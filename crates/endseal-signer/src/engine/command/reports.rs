@@ -21,6 +21,8 @@ impl Engine {
         let state = self.store.state();
         let user = |user: &crate::User| UserView {
             public_key: view::key(user.key()),
+            on_device: user.is_on_device(),
+            device_connected: self.parts.devices.is_connected(user.key()),
             label: user.label().as_str().to_owned(),
         };
         let ignored = |(cause, count): (&str, u64)| IgnoredView { cause: cause.to_owned(), count };
