@@ -1,9 +1,7 @@
 // Checks the signature of the event on standard input with nostr-tools: `node verify.mjs PUBLIC_KEY`.
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { verifyEvent } from 'nostr-tools/pure';
 
-const require = createRequire(new URL('../../../../peers/node-nostr/package.json', import.meta.url));
-const { verifyEvent } = require('nostr-tools/pure');
 const event = JSON.parse(readFileSync(0, 'utf8'));
 if (event.pubkey !== process.argv[2] || !verifyEvent(event)) {
   process.exit(1);

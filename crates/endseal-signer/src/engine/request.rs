@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{
-    Answer, Call, CallError, Connect, ExecuteError, MAX_BATCH, MEMORY, Outcome as Executed, Refusal, Request,
-    ScopeError, UnwrapBatch, UnwrapResults, aux, execute, execute_len, unwrap_item,
+    Answer, Call, CallError, Connect, ExecuteError, MAX_BATCH, MEMORY, Outcome as Executed,
+    Refusal, Request, ScopeError, UnwrapBatch, UnwrapResults, aux, execute, execute_len,
+    unwrap_item,
 };
 use endseal_nostr::policy::{
     Action, Effect, MAX_SCOPE_AGE, Rule, Subject, Verdict, charge, decide,

@@ -132,8 +132,7 @@ impl Waiting {
 
     /// Removes a request that waits for a device.
     pub(super) fn take_from_device(&mut self, number: u32) -> Option<Entry> {
-        let at =
-            self.entries.iter().position(|it| it.number == number && it.device.is_some())?;
+        let at = self.entries.iter().position(|it| it.number == number && it.device.is_some())?;
         Some(self.entries.remove(at))
     }
 

@@ -198,8 +198,7 @@ impl Line {
             // The engine has written it, so it parses.
             let Ok(asked) = Request::parse(&mut json) else { continue };
             let mut is_withdrawn = || self.withdrawn.load(Ordering::Relaxed) == number;
-            let result =
-                client.call_until(asked.method.name(), asked.params(), &mut is_withdrawn);
+            let result = client.call_until(asked.method.name(), asked.params(), &mut is_withdrawn);
             let is_lost = result.as_ref().err().is_some_and(DeviceError::is_lost);
             self.report(DeviceNotice::Answered(number, result));
             if is_lost {

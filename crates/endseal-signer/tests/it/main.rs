@@ -10,6 +10,7 @@
 #![allow(clippy::std_instead_of_alloc, reason = "tests have std")]
 
 mod deploy;
+mod device;
 #[path = "../../../endseal-store/tests/faults/faults.rs"]
 mod faults;
 mod flood;

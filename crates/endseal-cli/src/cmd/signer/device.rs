@@ -82,9 +82,8 @@ fn failure(port: &Path, error: &DeviceError) -> Failure {
         DeviceError::Port(PortError::Busy) => {
             failure.hint("stop the signer that runs with this device")
         }
-        DeviceError::Port(PortError::Open(_)) => {
-            failure.hint("its user may need the group dialout; endseal signer run --device names it")
-        }
+        DeviceError::Port(PortError::Open(_)) => failure
+            .hint("its user may need the group dialout; endseal signer run --device names it"),
         DeviceError::Silent => failure.hint("check the board, and that the port is its own"),
         _ => failure,
     }

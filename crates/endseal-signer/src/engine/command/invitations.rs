@@ -263,7 +263,8 @@ impl<'w> Wish<'w> {
     ) -> Result<(PublicKey, Vec<(Pattern, &'w Grant)>), CommandError> {
         check_name(self.name, batch.transaction.apps().filter(|it| is_live(it)))?;
         let user = self.user(batch)?;
-        if self.as_user_key && batch.transaction.user(&user).is_some_and(crate::User::is_on_device) {
+        if self.as_user_key && batch.transaction.user(&user).is_some_and(crate::User::is_on_device)
+        {
             let cause = "the user's key is on a device, by which no client can reach the signer";
             return Err(CommandError::Invalid(cause.to_owned()));
         }
