@@ -418,7 +418,8 @@ impl Engine {
     }
 }
 
-/// Returns the signing key of an app's user, or `None` if it is on a device or the signer is locked.
+/// Returns the signing key of an app's user, or `None` if it is on a device or the signer is
+/// locked.
 fn user_key<'k>(keys: &'k Option<SigningKeys>, app: &App) -> Option<&'k SigningKey> {
     keys.as_ref()?.get(app.user())
 }

@@ -7,7 +7,8 @@ use endseal_nostr::key::{PublicKey, SigningKey};
 use crate::error::UnlockError;
 use crate::records::user::User;
 
-/// Decrypted keys of all users, and the public keys of those on a device. They are wiped when dropped, which is how a signer is locked.
+/// Decrypted keys of all users, and the public keys of those on a device. They are wiped when
+/// dropped, which is how a signer is locked.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SigningKeys(BTreeMap<PublicKey, Option<Box<SigningKey>>>);
 

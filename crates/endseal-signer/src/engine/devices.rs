@@ -1,7 +1,8 @@
 //! Requests that a device with the user's key executes, after they were allowed.
 //!
-//! `docs/spec/signer.md`, "Devices". They wait in the same queue as those that wait for a person. The event loop hands them to the
-//! devices one by one, and their answers come back in transactions of their own.
+//! `docs/spec/signer.md`, "Devices". They wait in the same queue as those that wait for a person.
+//! The event loop hands them to the devices one by one, and their answers come back in transactions
+//! of their own.
 
 use alloc::collections::BTreeMap;
 

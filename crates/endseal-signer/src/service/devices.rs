@@ -20,7 +20,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Time without a request after which the device is asked if it is still there.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// What a port reports.
+/// Report of a port.
 pub(super) enum DeviceNotice {
     /// A device with this key answers; none if it has no key.
     Connected(Option<PublicKey>),

@@ -13,7 +13,7 @@ const FLASH: u32 = 150;
 /// Milliseconds of a group of flashes with the dark after it.
 const GROUP: u32 = 1_500;
 
-/// What a person decided.
+/// Decision of a person, or of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     Allowed,
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_and_a_bounce_decide_nothing() {
+    fn no_press_and_a_bounce_decide_nothing() {
         assert_eq!(decide(&[], None), (Decision::TimedOut, TIMEOUT + 1));
         assert_eq!(decide(&[500..520, 530..555], None).0, Decision::TimedOut);
     }

@@ -10,7 +10,7 @@ const VERSION: u32 = 1;
 const COVERED: usize = 64;
 const LABEL: &[u8] = b"endseal device record 1";
 
-/// What needs the button.
+/// Setting that says which methods need the button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the specification has these")]
 pub enum Confirmation {
@@ -44,7 +44,7 @@ impl Confirmation {
 pub struct Record {
     /// Number of the record, from 1. The greater of two is in force.
     pub sequence: u32,
-    /// What needs the button.
+    /// Setting that says which methods need the button.
     pub confirmation: Confirmation,
     /// The secret key, if the device has one.
     pub key: Option<SecretKey>,

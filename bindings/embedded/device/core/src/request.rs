@@ -1,4 +1,4 @@
-//! What a line asks for.
+//! Requests of a host.
 
 use endseal_nostr::connect::{Call, CallError, Request};
 use endseal_nostr::key;

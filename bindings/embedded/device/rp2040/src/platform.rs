@@ -67,7 +67,7 @@ impl NorFlash for Flash {
             && (offset as usize).is_multiple_of(PAGE)
             && bytes.len().is_multiple_of(PAGE)
         {
-            // SAFETY: as for `erase`. The bytes are in RAM, as the store writes a page that it made.
+            // SAFETY: as for `erase`. The bytes are in RAM: the store writes a page that it made.
             unsafe { rp2040_flash::flash::flash_range_program(offset, bytes, true) };
         }
         Ok(())

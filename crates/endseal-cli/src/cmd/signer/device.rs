@@ -3,28 +3,29 @@
 use std::path::Path;
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_nostr::key::{self, HEX_LEN};
+use endseal_nostr::key::{self, HEX_LEN, SecretKey};
 use endseal_signer::control::{Command, Reply};
 use endseal_signer::device::{DeviceClient, DeviceError, PortError};
 
-use super::{access, import};
-use crate::cmd::nostr::{peer, secret};
+use super::access;
+use crate::cmd::nostr::peer;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
 
-/// Makes the key of a device that of a user. The device gets the key of a file first, or creates
-/// one, if the arguments say so.
-pub(super) fn import(args: &import::Args, port: &Path, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    access::directory(ctx)?;
-    let file = match &args.input {
-        Some(input) => Some(secret::read(input, &args.cost, ctx)?.0),
-        None => None,
-    };
+/// Makes the key of the device at `port` that of a user. The device gets the key of a file first,
+/// or creates one if `create` says so.
+pub(super) fn import(
+    port: &Path,
+    file: Option<&SecretKey>,
+    create: bool,
+    label: &str,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
     let failed = |error: &DeviceError| failure(port, error);
     let mut device = DeviceClient::connect(port).map_err(|error| failed(&error))?;
     let present = device.public_key().map_err(|error| failed(&error))?;
-    let made = match (&file, args.create, present) {
+    let made = match (file, create, present) {
         (Some(key), _, None) => {
             let mut hex = Zeroizing::new([0; HEX_LEN]);
             key::secret_to_hex(key, &mut hex);
@@ -49,12 +50,12 @@ pub(super) fn import(args: &import::Args, port: &Path, ctx: &mut Ctx) -> Result<
     };
     made.transpose().map_err(|error| failed(&error))?;
     let found = device.public_key().map_err(|error| failed(&error))?;
-    let found = found.filter(|found| file.as_ref().is_none_or(|key| key.public_key() == *found));
+    let found = found.filter(|found| file.is_none_or(|key| key.public_key() == *found));
     let public = found.ok_or_else(|| failed(&DeviceError::Malformed))?;
     let hex = key::public_to_hex(&public);
     let user = str::from_utf8(&hex).unwrap_or_default().to_owned();
     let npub = peer::npub(&public);
-    let reply = access::ask(Command::ImportDevice { user, label: args.label.clone() }, ctx)?;
+    let reply = access::ask(Command::ImportDevice { user, label: label.to_owned() }, ctx)?;
     let Reply::Imported(public_key) = reply else { return Err(access::unexpected()) };
     let json = json::object([("public_key", public_key.into()), ("npub", npub.clone().into())]);
     let text = format!("the signer knows {npub}, whose key is on the device");

@@ -22,9 +22,9 @@ use crate::passphrase;
 pub(super) struct Args {
     /// Name of the key for people
     #[arg(long, value_name = "TEXT", default_value = "")]
-    pub(super) label: String,
+    label: String,
     /// File with the key [default: standard input, without --device]
-    pub(super) input: Option<PathBuf>,
+    input: Option<PathBuf>,
     /// Serial port of a device that has the key, or gets it from the file
     ///
     /// The signer keeps the public key alone. Press the button of the device when its light
@@ -33,14 +33,19 @@ pub(super) struct Args {
     device: Option<PathBuf>,
     /// Let the device create a key, of which there is no copy
     #[arg(long, requires = "device", conflicts_with = "input")]
-    pub(super) create: bool,
+    create: bool,
     #[command(flatten)]
-    pub(super) cost: secret::MaxCost,
+    cost: secret::MaxCost,
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if let Some(port) = &args.device {
-        return device::import(args, port, ctx);
+        access::directory(ctx)?;
+        let key = match &args.input {
+            Some(input) => Some(secret::read(input, &args.cost, ctx)?.0),
+            None => None,
+        };
+        return device::import(port, key.as_ref(), args.create, &args.label, ctx);
     }
     let directory = access::directory(ctx)?;
     let input = args.input.as_deref().unwrap_or(Path::new(DASH));

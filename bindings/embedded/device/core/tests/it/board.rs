@@ -9,7 +9,7 @@ use embedded_storage::nor_flash::{
 };
 use endseal_device::{Board, Buffers, Device, NoRandomness, SECTOR, STORE_LEN};
 
-/// What the person at the button does with each request.
+/// A person at the button, who does the same with each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Person {
     Allows,
