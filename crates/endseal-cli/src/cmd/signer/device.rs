@@ -83,8 +83,9 @@ fn failure(port: &Path, error: &DeviceError) -> Failure {
         DeviceError::Port(PortError::Busy) => {
             failure.hint("stop the signer that runs with this device")
         }
-        DeviceError::Port(PortError::Open(_)) => failure
-            .hint("its user may need the group dialout; endseal signer run --device names it"),
+        DeviceError::Port(PortError::Open(_)) => {
+            failure.hint("check the path; users of serial ports may need the group dialout")
+        }
         DeviceError::Silent => failure.hint("check the board, and that the port is its own"),
         _ => failure,
     }
