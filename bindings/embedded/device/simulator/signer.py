@@ -1,5 +1,6 @@
 """Tests `endseal signer run --device` with simulated boards: `signer.py ENDSEAL IMAGE BOOTROM`."""
 
+import atexit
 import json
 import os
 import select
@@ -17,7 +18,7 @@ LOST = "the device with the key did not answer"
 
 
 class Lines:
-    """A program that is asked and answers in lines."""
+    """A program that is asked and answers in lines. It ends with this one."""
 
     def __init__(self, *command, log):
         self.log = log
@@ -26,6 +27,7 @@ class Lines:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output
         )
         output.close()
+        atexit.register(self.process.kill)
         self.received = b""
 
     def say(self, line):

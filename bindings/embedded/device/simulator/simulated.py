@@ -4,6 +4,7 @@
 terminal, and Enter presses the button (a line `no` holds it, which refuses).
 """
 
+import atexit
 import os
 import socket
 import subprocess
@@ -27,7 +28,7 @@ class Device:
         self.port, self.person, self.asked = Path(port), person, 0
         self.lines = threading.Condition()
         self.events, self.traffic = [], bytearray()
-        self.is_waiting, self.released = False, 0.0
+        self.is_waiting, self.is_pressed = False, False
         self.terminal, slave = os.openpty()
         tty.setraw(slave)
         self.slave = slave
@@ -39,6 +40,7 @@ class Device:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[theirs.fileno()]
         )
         theirs.close()
+        atexit.register(self.process.kill)
         self.hand = ours
         for work in (self._to_device, self._from_device, self._watch):
             threading.Thread(target=work, daemon=True).start()
@@ -46,9 +48,11 @@ class Device:
         self.port.symlink_to(os.ttyname(slave))
 
     def press(self, milliseconds=SHORT):
-        # A button that is held still is released first.
-        time.sleep(max(0.0, self.released + 0.1 - time.monotonic()))
-        self.released = time.monotonic() + milliseconds / 1000
+        # A button that is held still is released first, and the device sees that.
+        with self.lines:
+            self.lines.wait_for(lambda: not self.is_pressed, 30)
+            self.is_pressed = True
+        time.sleep(0.1)
         self.hand.sendall(f"press {milliseconds}\n".encode())
 
     def unplug(self):
@@ -94,12 +98,13 @@ class Device:
             for line in self.hand.makefile():
                 with self.lines:
                     self.events.append(line.strip())
+                    self.is_pressed &= line != "released\n"
                     self.lines.notify_all()
                 if line == "light\n" and not self.is_waiting:
                     self.asked += 1
                     self.is_waiting = True
                     if self.person is not None:
-                        self.press(self.person)
+                        threading.Thread(target=self.press, args=[self.person]).start()
         except OSError:
             pass
 
