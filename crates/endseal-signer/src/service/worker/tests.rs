@@ -22,7 +22,8 @@ fn worker(scratch: &Scratch, lines: usize, events: mpsc::Sender<(usize, Notifica
     let metrics = Arc::new(Metrics::default());
     let engine = Engine::new(path, store, Arc::clone(&metrics));
     let reaching = Reaching { proxy: None, allow_private: false };
-    Worker::new(engine, metrics, reaching, events, oneshot::channel().0)
+    let devices = DevicePorts::start(&[], &mpsc::unbounded_channel().0).unwrap();
+    Worker::new(engine, metrics, reaching, events, oneshot::channel().0, devices)
 }
 
 #[test]
