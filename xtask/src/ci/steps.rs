@@ -270,7 +270,10 @@ fn fmt() -> Vec<Job> {
     // With --all, another workspace would format the product's crates once more.
     let others = ["bench", "bindings/embedded", "firmware", "fuzz", "xtask"]
         .map(|folder| cargo(&format!("fmt --manifest-path {folder}/Cargo.toml --check")));
-    [cargo("fmt --all --check"), cargo(FMT_BINDINGS), cargo(FMT_DEVICE)].into_iter().chain(others).collect()
+    [cargo("fmt --all --check"), cargo(FMT_BINDINGS), cargo(FMT_DEVICE)]
+        .into_iter()
+        .chain(others)
+        .collect()
 }
 
 /// Asks Cargo to resolve every workspace without changing its lock file.
