@@ -43,13 +43,19 @@ fn answer(device: &mut File, member: &str) -> String {
     line
 }
 
-/// Runs a device beside a host that is connected with it.
-fn with<T>(device: impl FnOnce(&mut File) + Send, host: impl FnOnce(DeviceClient) -> T) -> T {
+/// Runs a device beside a host that is connected with it. The device stays plugged in until the
+/// host has ended, if `device` returns true.
+fn with<T>(
+    device: impl FnOnce(&mut File) -> bool + Send,
+    host: impl FnOnce(DeviceClient) -> T,
+) -> T {
     let (mut ours, path) = terminal();
     thread::scope(|scope| {
         scope.spawn(move || {
             answer(&mut ours, "\"result\":\"pong\"");
-            device(&mut ours);
+            if device(&mut ours) {
+                while ours.read(&mut [0; 64]).is_ok() {}
+            }
         });
         host(DeviceClient::connect(&path).unwrap())
     })
@@ -70,6 +76,7 @@ fn results_and_errors_come_through_noise() {
         answer(device, "\"error\":\"not allowed\"");
         answer(device, "\"error\":\"the device has no key\"");
         answer(device, "\"result\":\"no key\"");
+        true
     };
     with(device, |mut host| {
         assert_eq!(host.call("nip44_encrypt", &["a\n\""]).unwrap().as_str(), "\u{fc}");
@@ -82,7 +89,10 @@ fn results_and_errors_come_through_noise() {
 
 #[test]
 fn a_device_that_is_unplugged_within_a_request_is_lost_at_once() {
-    let device = |device: &mut File| drop(request(device));
+    let device = |device: &mut File| {
+        request(device);
+        false
+    };
     with(device, |mut host| {
         let started = std::time::Instant::now();
         let lost = host.call("sign_event", &["{}"]).unwrap_err();
@@ -100,6 +110,7 @@ fn a_request_is_withdrawn_by_a_line_feed() {
         assert_eq!(byte, *b"\n");
         let line = format!("{{\"id\":\"{id}\",\"error\":\"withdrawn\"}}\n");
         device.write_all(line.as_bytes()).unwrap();
+        true
     };
     with(device, |mut host| {
         let withdrawn = host.call_until("sign_event", &["{}"], &mut || true);
@@ -110,7 +121,7 @@ fn a_request_is_withdrawn_by_a_line_feed() {
 #[test]
 fn a_request_that_is_too_long_is_not_sent() {
     with(
-        |_| {},
+        |_| true,
         |mut host| {
             let error = host.call("nip44_encrypt", &["x".repeat(33_000).as_str()]).unwrap_err();
             assert!(matches!(error, DeviceError::TooLong) && !error.is_lost());
