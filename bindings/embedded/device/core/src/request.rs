@@ -7,6 +7,7 @@ use crate::error::DeviceError;
 use crate::record::Confirmation;
 
 /// A request that is understood.
+#[allow(clippy::large_enum_variant, reason = "there is no heap")]
 pub(crate) enum Asked<'a> {
     /// A method of NIP-46 that the device has.
     Call(Call<'a>),

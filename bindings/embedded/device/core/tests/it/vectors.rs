@@ -26,7 +26,7 @@ fn records_are_read_and_written() {
         let read = Record::read(&value);
         match vector["expect"].as_str().unwrap() {
             "ok" => {
-                let record = read.ok().expect("a record");
+                let record = read.expect("a record");
                 assert_eq!(u64::from(record.sequence), vector["sequence"].as_u64().unwrap());
                 assert_eq!(record.confirmation.name(), vector["confirmation"].as_str().unwrap());
                 assert_eq!(record.key.is_some(), vector["key"].is_string());
