@@ -68,6 +68,7 @@ fn is_lit(elapsed: u32, flashes: u32) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "each range is a press")]
 mod tests {
     use super::*;
     use crate::board::NoRandomness;
