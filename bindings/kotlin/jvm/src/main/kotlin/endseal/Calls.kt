@@ -33,6 +33,15 @@ val EndsealException.code: String
         is EndsealException.Passphrase -> "passphrase"
     }
 
+/** Error for a text with half of a surrogate pair, which no UTF-8 text can have. */
+internal fun refusedText(calls: UniffiRustCallStatusErrorHandler<*>): Exception {
+    val reason = "a text has half of a surrogate pair"
+    return when (calls) {
+        SessionException -> SessionException.Argument("argument", reason)
+        else -> EndsealException.Argument(reason)
+    }
+}
+
 /** Opens an identity file with its passphrase; `null` if it was made without one. */
 suspend fun Identity.Companion.unlock(file: String, passphrase: String?): Identity =
     withContext(work) { unlockNow(file, passphrase) }

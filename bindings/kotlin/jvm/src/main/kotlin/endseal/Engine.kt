@@ -61,7 +61,7 @@ class Engine private constructor(private val handle: EngineHandle) : AutoCloseab
     suspend fun decryptBatch(
         messages: List<IncomingMessage>,
         options: BatchOptions = BatchOptions(),
-    ): BatchResult = native { handle.decryptBatch(messages, options) }
+    ): BatchResult = native { handle.decryptBatch(messages.encodable(), options) }
 
     /** Returns up to [limit] decrypted messages with numbers above [after], in ascending order. */
     suspend fun inbox(after: ULong = 0u, limit: UInt = 100u): List<InboxMessage> =

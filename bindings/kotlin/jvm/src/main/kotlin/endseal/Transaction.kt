@@ -9,7 +9,7 @@ import kotlinx.coroutines.withContext
 class Transaction internal constructor(private val handle: TransactionHandle) {
     /** Decrypts messages, each with its own result. They are delivered with the commit. */
     suspend fun decryptBatch(messages: List<IncomingMessage>): List<MessageOutcome> =
-        native { handle.decryptBatch(messages) }
+        native { handle.decryptBatch(messages.encodable()) }
 
     /** Encrypts a message to a device. Returns its number in the outbox, for after the commit. */
     suspend fun encrypt(to: DeviceAddress, plaintext: ByteArray): ULong =
