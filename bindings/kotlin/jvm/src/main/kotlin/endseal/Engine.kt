@@ -6,6 +6,7 @@ import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.coroutineContext
 import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withContext
@@ -34,21 +35,23 @@ class Engine private constructor(private val handle: EngineHandle) : AutoCloseab
     /**
      * Runs [block] in a transaction. Everything that it does takes effect when the call returns, or
      * nothing if it throws or is cancelled: neither in the store nor in the sessions, so that the
-     * same messages can be decrypted again. The transaction ends with the block. Inside of it the
-     * engine itself refuses calls.
+     * same messages can be decrypted again. A caller that is cancelled after the block has ended
+     * gets its result all the same, because the commit is not taken back. The transaction ends with
+     * the block. Inside of it the engine itself refuses calls.
      */
     suspend fun <T> transaction(block: suspend (Transaction) -> T): T = alone {
-        // Not to be cancelled while no one has the handle.
-        val transaction = withContext(NonCancellable + work) { handle.begin() }
+        val transaction = uncancelled { handle.begin() }
         try {
-            val context = OpenTransaction(this, coroutineContext[OpenTransaction])
-            val result = withContext(context) { block(Transaction(transaction)) }
-            withContext(NonCancellable + work) { transaction.commit() }
+            val open = OpenTransaction(this, coroutineContext[OpenTransaction])
+            val result = try {
+                withContext(open) { block(Transaction(transaction)) }
+            } finally {
+                open.end()
+            }
+            uncancelled { transaction.commit() }
             result
         } catch (error: Throwable) {
-            withContext(NonCancellable + work) {
-                runCatching { transaction.rollback() }.onFailure(error::addSuppressed)
-            }
+            uncancelled { runCatching { transaction.rollback() }.onFailure(error::addSuppressed) }
             throw error
         }
     }
@@ -100,26 +103,58 @@ class Engine private constructor(private val handle: EngineHandle) : AutoCloseab
     }
 
     companion object {
-        /** Makes a store with a device in a new directory, or an empty one, and opens it. */
+        /**
+         * Makes a store with a device in a new directory, or an empty one, and opens it. If the
+         * caller is cancelled meanwhile, the store is made and closed: [open] opens it.
+         */
         suspend fun create(
             directory: Path,
             secret: StoreSecret,
             identity: Identity,
             device: UInt = 1u,
-        ): Engine = withContext(work) {
-            Engine(EngineHandle.create(directory.toString(), secret, identity, device))
+        ): Engine =
+            kept { EngineHandle.create(directory.toString(), secret, identity, device) }
+
+        /** Opens the store of a directory. If the caller is cancelled meanwhile, it is closed. */
+        suspend fun open(directory: Path, secret: StoreSecret): Engine =
+            kept { EngineHandle.open(directory.toString(), secret) }
+
+        /** Returns the engine, or closes it if the caller was cancelled and cannot close it. */
+        private suspend fun kept(open: () -> EngineHandle): Engine {
+            coroutineContext.ensureActive()
+            val handle = uncancelled(open)
+            try {
+                coroutineContext.ensureActive()
+            } catch (error: Throwable) {
+                uncancelled { runCatching { handle.shut() }.onFailure(error::addSuppressed) }
+                throw error
+            }
+            return Engine(handle)
         }
 
-        /** Opens the store of a directory. */
-        suspend fun open(directory: Path, secret: StoreSecret): Engine = withContext(work) {
-            Engine(EngineHandle.open(directory.toString(), secret))
-        }
+        /**
+         * Calls the library, and returns its result even if the caller was cancelled meanwhile. The
+         * outer context is what receives the result: with one context for both, the change of
+         * threads at the end would drop the result of a cancelled caller.
+         */
+        private suspend fun <T> uncancelled(call: () -> T): T =
+            withContext(NonCancellable) { withContext(work) { call() } }
     }
 
-    /** Marks coroutines within a transaction, where a call of its engine would wait for itself. */
+    /**
+     * Marks coroutines within the block of a transaction, where a call of its engine would wait for
+     * itself. Those that outlive the block keep the mark, which has no effect then.
+     */
     private class OpenTransaction(private val engine: Engine, private val outer: OpenTransaction?) :
         AbstractCoroutineContextElement(Key) {
-        fun isOf(other: Engine): Boolean = engine === other || outer?.isOf(other) == true
+        @Volatile private var isOpen = true
+
+        fun isOf(other: Engine): Boolean =
+            isOpen && engine === other || outer?.isOf(other) == true
+
+        fun end() {
+            isOpen = false
+        }
 
         companion object Key : CoroutineContext.Key<OpenTransaction>
     }

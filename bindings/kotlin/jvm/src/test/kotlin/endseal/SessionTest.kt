@@ -2,9 +2,12 @@ package endseal
 
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
@@ -324,5 +327,65 @@ class SessionTest {
         for (device in listOf(ben, eva)) device.decryptBatch(commit)
         assertFalse(ben.transaction { it.group(id)!!.isMember })
         assertEquals(2, eva.transaction { it.group(id)!!.members.size })
+    }
+
+    @Test
+    fun `a coroutine that outlives its transaction may use the engine`() = runBlocking<Unit> {
+        val (ana, ben) = scene.device("ana") to scene.device("ben")
+        val ended = CompletableDeferred<Unit>()
+        val late = ana.transaction {
+            CoroutineScope(currentCoroutineContext() + Job()).async {
+                assertThrows<SessionException.Argument> { ana.inbox() }
+                ended.await()
+                ana.inbox().size + ben.transaction { ana.outbox() }.size
+            }.also { delay(50) }
+        }
+        ended.complete(Unit)
+        assertEquals(0, withTimeout(10_000) { late.await() })
+    }
+
+    @Test
+    fun `group ids of a wrong length are named as such`() = runBlocking<Unit> {
+        val ana = scene.device("ana")
+        for (len in listOf(0, 64, 1000)) {
+            val refused = assertThrows<SessionException.Group> {
+                ana.transaction { it.createGroup(ByteArray(len)) }
+            }
+            assertEquals("invalid-id", refused.code)
+        }
+        ana.transaction { it.createGroup(ByteArray(63)) }
+    }
+
+    @Test
+    fun `half of a surrogate pair is refused`() = runBlocking<Unit> {
+        val half = "\uD800"
+        val (ana, ben) = scene.device("ana") to scene.device("ben")
+        ana.meet(ben)
+        val identity = Identity.generate()
+        val to = Recipients(listOf(identity.publicIdentity()))
+        for (call in listOf<suspend () -> Any?>(
+            { ana.transaction { it.encrypt(DeviceAddress(half, 1u), byteArrayOf(1)) } },
+            { ana.transaction { it.encryptToPerson(half, byteArrayOf(1)) } },
+            { StoreSecret.passphrase(half) },
+        )) {
+            assertEquals("argument", assertThrows<SessionException.Argument> { call() }.code)
+        }
+        for (call in listOf<suspend () -> Any?>(
+            { seal(byteArrayOf(1), SealOptions(identity, to, half)) },
+            { PublicIdentity.parse(half) },
+            { identity.lock(half) },
+            { Identity.unlock(half, null) },
+        )) {
+            assertEquals("argument", assertThrows<EndsealException.Argument> { call() }.code)
+        }
+        // From the service it costs one message alone.
+        val good = ana.send(ben, listOf("text")).single()
+        val origin = MessageOrigin.Device(DeviceAddress(half, 1u))
+        val bad = IncomingMessage("bad".toByteArray(), origin, good.body)
+        val expected = MessageOutcome.Failed("malformed")
+        assertEquals(expected, ben.transaction { it.decryptBatch(listOf(bad)) }.single())
+        val outcomes = ben.decryptBatch(listOf(bad, good)).outcomes
+        assertEquals(expected, outcomes[0])
+        assertTrue(outcomes[1].isDelivered(), outcomes.toString())
     }
 }
