@@ -35,9 +35,9 @@ class Engine private constructor(private val handle: EngineHandle) : AutoCloseab
     /**
      * Runs [block] in a transaction. Everything that it does takes effect when the call returns, or
      * nothing if it throws or is cancelled: neither in the store nor in the sessions, so that the
-     * same messages can be decrypted again. A caller that is cancelled after the block has ended
-     * gets its result all the same, because the commit is not taken back. The transaction ends with
-     * the block. Inside of it the engine itself refuses calls.
+     * same messages can be decrypted again. A caller that is cancelled while it commits gets its
+     * result all the same, because a commit is not taken back. The transaction ends with the block.
+     * Inside of it the engine itself refuses calls.
      */
     suspend fun <T> transaction(block: suspend (Transaction) -> T): T = alone {
         val transaction = uncancelled { handle.begin() }
