@@ -170,7 +170,7 @@ impl fmt::Display for OpenStoreError {
             Self::Damaged(finding) => write!(f, "the store is damaged: {finding}"),
             Self::Full => f.write_str(FULL),
             Self::Io(error) => write!(f, "the store cannot be read: {error}"),
-            Self::Locked => f.write_str("another process has the store open"),
+            Self::Locked => f.write_str("this or another process has the store open"),
             Self::Missing => f.write_str("there is no store, or its key file is missing"),
             Self::NoMemory => f.write_str(NO_MEMORY),
             Self::OtherVersion(version) => {
