@@ -130,3 +130,17 @@ fn a_closed_engine_has_rolled_back() {
 fn open(place: &Path) -> String {
     Engine::open(place, &secret()).err().unwrap().code().to_owned()
 }
+
+#[test]
+fn a_group_id_of_a_wrong_length_is_named_as_such() {
+    let scene = Scene::new("group-ids");
+    let ana = scene.device("ana");
+    let transaction = ana.begin().unwrap();
+    for len in [0, 64, 65, 1000] {
+        assert_eq!(transaction.create_group(vec![1; len]).unwrap_err().code(), "invalid-id");
+    }
+    for len in [1, 63] {
+        transaction.create_group(vec![1; len]).unwrap();
+    }
+    transaction.commit().unwrap();
+}

@@ -46,6 +46,7 @@ use mls_rs::group::proposal::CustomProposal;
 use mls_rs::time::MlsTime;
 use mls_rs::{Extension, MlsMessage};
 
+pub(crate) use self::device::check_id;
 pub use self::device::{GroupDevice, GroupKey, Joined, KeyPackageSecret};
 pub use self::error::{GroupError, OpenError, StateError};
 pub use self::evidence::Evidence;

@@ -441,7 +441,7 @@ impl GroupDevice {
 }
 
 /// Checks the length of a group id. Its conversation name in the store is one byte longer.
-fn check_id(id: &[u8]) -> Result<(), GroupError> {
+pub(crate) fn check_id(id: &[u8]) -> Result<(), GroupError> {
     let is_valid = (1..=framing::MAX_GROUP_ID_LEN).contains(&id.len());
     if is_valid { Ok(()) } else { Err(GroupError::InvalidId) }
 }

@@ -19,6 +19,7 @@ use crate::engine::records::{self, UsedKeyPackage};
 use crate::engine::store_session::StoreSession;
 use crate::group::{
     Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, MembershipState, Suite,
+    check_id,
 };
 use crate::{
     EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, Released, SendError,
@@ -116,6 +117,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// [`GroupChangeError::Exists`] if this device knows a group with that id; [`GroupChangeError`]
     /// if the id is invalid or the store fails.
     pub fn create_group(&mut self, id: &[u8], now: Duration) -> Result<(), GroupChangeError> {
+        check_id(id)?;
         let membership = membership(&mut self.store_session, self.state_cache, id)?;
         if membership.group().is_some() {
             return Err(GroupChangeError::Exists);
@@ -136,6 +138,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         state: MembershipState,
         now: Duration,
     ) -> Result<(), GroupChangeError> {
+        check_id(id)?;
         let membership = membership(&mut self.store_session, self.state_cache, id)?;
         if membership.group().is_some() {
             return Err(GroupChangeError::Exists);
