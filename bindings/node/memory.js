@@ -1,5 +1,7 @@
 // Calls of a WebAssembly module, whose memory is wiped after each of them.
 
+import { EndsealError } from './error.js';
+
 const utf8 = new TextEncoder();
 
 /** Length of a text in UTF-8. */
@@ -65,7 +67,7 @@ class Memory {
 
   #stop() {
     this.#view(0).fill(0);
-    throw new Error('endseal has stopped', { cause: this.#failed });
+    throw Object.assign(new EndsealError('stopped', 'endseal has stopped'), { cause: this.#failed });
   }
 
   /** Writes bytes and texts, one after the other. */
