@@ -9,6 +9,8 @@ import { module } from './nostr-module.js';
 const MAX_LOG_N = 18;
 /** Cost of one that is made: 64 MiB. */
 const LOG_N = 16;
+/** The latest time of a `Date`, in milliseconds. */
+const LAST_DATE = 8.64e15;
 /** Kind of a private message of text. */
 const PRIVATE_MESSAGE = 14;
 
@@ -24,7 +26,8 @@ function jsonOf(event, name = 'the event') {
 /** The template of an event with all that a signer needs. */
 export function templateOf(event) {
   if (event === null || typeof event !== 'object') throw argument('the event is an object');
-  return { created_at: now(), tags: [], content: '', ...event };
+  const given = Object.entries(event).filter(([, value]) => value !== undefined);
+  return { created_at: now(), tags: [], content: '', ...Object.fromEntries(given) };
 }
 
 /** An integer among the options. */
@@ -102,7 +105,8 @@ export class NostrKey {
 
   async unwrap(event) {
     const { rumor, expiration, isEphemeral } = attempt(() => keyOf(this).unwrap(jsonOf(event)));
-    const expires = typeof expiration === 'number' ? new Date(expiration * 1000) : undefined;
+    const expires = typeof expiration === 'number'
+      ? new Date(Math.min(expiration * 1000, LAST_DATE)) : undefined;
     return { rumor: JSON.parse(rumor), expiration: expires, ephemeral: isEphemeral };
   }
 

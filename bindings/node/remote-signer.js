@@ -14,6 +14,8 @@ const MAX_MESSAGE = 640 * 1024;
 const MAX_RELAYS = 8;
 /** Log-ins that one connection can demand. */
 const MAX_LOGINS = 8;
+/** Events that answer no request, after which a connection ends: each costs a signature's check. */
+const MAX_USELESS = 100;
 /** Seconds by which the signer's clock may be behind. */
 const MAX_SKEW = 300;
 /** A signer that asks a person answers within a minute, and within five if it shows a page. */
@@ -35,20 +37,33 @@ function newId() {
 
 /** A text of a signer or a relay, without characters that move the cursor or change direction. */
 const shown = (text) =>
-  String(text).slice(0, MAX_TEXT).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
+  text.slice(0, MAX_TEXT).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
+
+const isLoopback = (host) =>
+  host === 'localhost' || host === '[::1]' || /^127\.[0-9.]+$/.test(host);
 
 /** True for relays whose traffic others cannot read: who communicates, and when. */
 function isPrivate(url) {
-  // A URL is read without line feeds, and sent with them.
-  if (!/^[\x21-\x7e]+$/.test(url)) throw argument('a relay is no URL');
+  // A URL is read without line feeds, and sent with them. WebSockets have no fragments.
+  if (!/^[\x21\x22\x24-\x7e]+$/.test(url)) throw argument('a relay is no URL');
   let protocol, hostname;
   try {
     ({ protocol, hostname } = new URL(url));
   } catch {
     throw argument('a relay is no URL');
   }
-  const isLocal = hostname === 'localhost' || hostname === '[::1]' || /^127\.[0-9.]+$/.test(hostname);
-  return protocol === 'wss:' || isLocal || hostname.endsWith('.onion');
+  return protocol === 'wss:' || isLoopback(hostname) || hostname.endsWith('.onion');
+}
+
+/** True for a page that others cannot change on its way, and that hides no host behind a user. */
+function isPage(text) {
+  if (text.length > MAX_PAGE || !/^https?:\/\/[\x21-\x5b\x5d-\x7e]+$/.test(text)) return false;
+  try {
+    const { protocol, hostname, username, password } = new URL(text);
+    return username + password === '' && (protocol === 'https:' || isLoopback(hostname));
+  } catch {
+    return false;
+  }
 }
 
 /** A timer that keeps no program running. */
@@ -63,6 +78,8 @@ class Relay {
   isOpen = false;
   /** True if it was open once. */
   wasOpen = false;
+  /** Events since the last answer that answer no request. */
+  useless = 0;
   #url;
   #client;
   #socket;
@@ -81,22 +98,37 @@ class Relay {
   #connect() {
     const socket = this.#client.socket(this.#url);
     this.#socket = socket;
-    this.#logins = 0;
+    this.#logins = this.useless = 0;
+    this.#login = undefined;
     socket.onopen = () => {
       this.isOpen = this.wasOpen = true;
       this.#delay = RECONNECT;
       this.#begin();
     };
     socket.onmessage = ({ data }) => {
-      if (typeof data === 'string' && data.length <= MAX_MESSAGE) this.#receive(data);
+      try {
+        if (typeof data === 'string' && data.length <= MAX_MESSAGE) this.#receive(data);
+      } catch {
+        // No message of a relay ends the program: it is one that is not understood.
+      }
     };
     socket.onerror = () => {};
     socket.onclose = () => {
       this.isOpen = false;
-      if (this.#client.isClosed) return;
-      this.#timer = later(() => this.#connect(), this.#delay);
-      this.#delay = Math.min(2 * this.#delay, MAX_RECONNECT);
+      this.#reconnect();
     };
+  }
+
+  #reconnect() {
+    if (this.#client.isClosed) return;
+    this.#timer = later(() => {
+      try {
+        this.#connect();
+      } catch {
+        this.#reconnect();
+      }
+    }, this.#delay);
+    this.#delay = Math.min(2 * this.#delay, MAX_RECONNECT);
   }
 
   /** Subscribes, and sends what waits for a response. */
@@ -110,19 +142,23 @@ class Relay {
   }
 
   #receive(text) {
-    let message;
-    try {
-      message = JSON.parse(text);
-    } catch {
-      return;
-    }
-    const [type, first, second, third] = Array.isArray(message) ? message : [];
-    if (type === 'EVENT' && first === SUBSCRIPTION) this.#client.receive(second);
-    else if (type === 'AUTH') this.#logIn(String(first));
+    const [type, first, second, third] = JSON.parse(text);
+    if (typeof first !== 'string') return;
+    if (type === 'EVENT' && first === SUBSCRIPTION) this.#event(second);
+    else if (type === 'AUTH') this.#logIn(first);
     else if (type === 'OK' && first === this.#login) {
       this.#login = undefined;
       if (second === true) this.#begin();
-    } else if (type === 'OK' && second !== true) this.#client.refused(first, this, shown(third));
+    } else if (type === 'OK' && second !== true) {
+      this.#client.refused(first, this, typeof third === 'string' ? shown(third) : '');
+    }
+  }
+
+  #event(event) {
+    if (this.useless >= MAX_USELESS) return;
+    this.useless += 1;
+    this.#client.receive(event);
+    if (this.useless >= MAX_USELESS) this.#socket.close();
   }
 
   #logIn(challenge) {
@@ -172,7 +208,12 @@ class Client {
     this.#WebSocket = options.WebSocket;
     this.#onAuthUrl = options.onAuthUrl;
     this.#timeout = options.timeoutMs;
-    this.#relays = urls.map((url) => new Relay(url, this));
+    try {
+      for (const url of urls) this.#relays.push(new Relay(url, this));
+    } catch (error) {
+      this.close();
+      throw argument(`no connection to a relay can be made: ${error.message}`);
+    }
   }
 
   socket(url) {
@@ -198,8 +239,13 @@ class Client {
       // Of someone who does not know the secret.
       return;
     }
+    this.#isUseful();
     this.#invited.resolve();
     this.#invited = undefined;
+  }
+
+  #isUseful() {
+    for (const relay of this.#relays) relay.useless = 0;
   }
 
   /** A signed event; undefined if the key was disposed of. */
@@ -288,6 +334,7 @@ class Client {
     }
     const waiting = this.#waiting.get(response.id);
     if (!waiting) return;
+    this.#isUseful();
     if (response.kind === 'auth-url') this.#showPage(waiting, response.text);
     else if (response.kind === 'error') {
       this.#end(waiting, new EndsealError('refused', shown(response.text)));
@@ -296,11 +343,15 @@ class Client {
 
   /** Shows the page on which a person decides: another response follows. */
   #showPage(waiting, url) {
-    if (waiting.hasPage || url.length > MAX_PAGE || !/^https?:\/\/[\x21-\x7e]+$/.test(url)) return;
+    if (waiting.hasPage || !isPage(url)) return;
     waiting.hasPage = true;
     clearTimeout(waiting.again);
     this.#wait(waiting, Math.max(this.#timeout, APPROVAL_TIMEOUT));
-    this.#onAuthUrl?.(url);
+    try {
+      this.#onAuthUrl?.(url);
+    } catch (error) {
+      this.#end(waiting, error);
+    }
   }
 
   #end(waiting, error, result) {
@@ -346,7 +397,7 @@ function optionsOf(given, ...more) {
 
 /** Relays that are connected to. */
 function acceptedOf(relays, { allowInsecure }) {
-  const accepted = relays.filter((url) => allowInsecure || isPrivate(url));
+  const accepted = relays.filter((url) => isPrivate(url) || allowInsecure);
   if (accepted.length > 0) return accepted.slice(0, MAX_RELAYS);
   throw argument('there is no relay, or they are ws:// and allowInsecure is not set');
 }

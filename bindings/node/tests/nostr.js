@@ -178,3 +178,75 @@ test('a remote signer needs a URI, a key and a way', async () => {
   }
   if (!globalThis.WebSocket) await fails(() => RemoteSigner.connect(uri, { key: bob }), 'argument');
 });
+
+/** A class of WebSockets to a relay that answers the first message with `messages`. */
+function relayOf(messages, open = new Set()) {
+  return class {
+    constructor(url) {
+      if (url.includes('refused')) throw new SyntaxError('a URL of the test');
+      open.add(this);
+      setTimeout(() => this.onopen(), 1);
+    }
+
+    send() {
+      for (const data of messages.splice(0)) this.onmessage({ data });
+    }
+
+    close() {
+      open.delete(this);
+    }
+  };
+}
+
+test('no message of a relay throws', async () => {
+  const uri = `bunker://${alice.publicKey}?relay=wss%3A%2F%2Frelay.example`;
+  const noText = '{"toString":1,"valueOf":1}';
+  const deep = `${'['.repeat(300_000)}${']'.repeat(300_000)}`;
+  for (const message of [
+    `["AUTH",${noText}]`, `["OK","x",false,${noText}]`, `["AUTH",${deep}]`, `["OK",${noText},false]`,
+    '["AUTH","\\ud800"]', '["AUTH"]', '["OK"]', '[]', 'null', '5', '{', `["EVENT","endseal",${deep}]`,
+    `["EVENT","endseal",{"pubkey":"${alice.publicKey}","x":${deep}}]`,
+  ]) {
+    const thrown = [];
+    const Kind = relayOf([message]);
+    class Watched extends Kind {
+      send(text) {
+        const { onmessage } = this;
+        this.onmessage = (it) => {
+          try {
+            onmessage(it);
+          } catch (error) {
+            thrown.push(error);
+          }
+        };
+        super.send(text);
+      }
+    }
+    await fails(() => RemoteSigner.connect(uri, { key: bob, WebSocket: Watched, timeoutMs: 50 }), 'timeout');
+    equal(thrown.map(String), [], message.slice(0, 50));
+  }
+});
+
+test('a relay that cannot be connected to leaves no connection open', async () => {
+  const open = new Set();
+  const options = { key: bob, WebSocket: relayOf([], open), timeoutMs: 50 };
+  const relays = ['wss://good.example', 'wss://refused.example'];
+  const query = relays.map((it) => `relay=${encodeURIComponent(it)}`).join('&');
+  await fails(() => RemoteSigner.connect(`bunker://${alice.publicKey}?${query}`, options), 'argument');
+  await fails(async () => RemoteSigner.invite({ ...options, relays }), 'argument');
+  await fails(async () => RemoteSigner.invite({ ...options, relays: ['wss://a.example/#x'] }), 'argument');
+  equal(open.size, 0);
+});
+
+test('members that are undefined have their defaults', async () => {
+  const event = await alice.sign({ kind: 1, created_at: undefined, tags: undefined, content: undefined });
+  equal([event.tags, event.content], [[], '']);
+});
+
+test('a message is not wrapped with a time that its receiver refuses', async () => {
+  for (const expiresAfterMs of [Infinity, 1e300, 1000 * 2 ** 53]) {
+    await fails(() => alice.wrap('x', { to: [bob.publicKey], expiresAfterMs }), 'argument');
+  }
+  const { copies } = await alice.wrap('x', { to: [bob.publicKey], expiresAfterMs: 9e15 });
+  equal((await bob.unwrap(copies[0].event)).expiration.getTime(), 8.64e15);
+});

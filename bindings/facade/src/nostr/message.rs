@@ -16,6 +16,8 @@ use crate::error::Error;
 
 /// Kind of a private message of text.
 const PRIVATE_MESSAGE: u16 = 14;
+/// Receivers accept times below this one alone, in seconds since 1970.
+const END_OF_TIME: u64 = 1 << 53;
 const OTHER_AUTHOR: &str = "the event names another author";
 
 /// Treatment of a wrap by relays.
@@ -94,8 +96,8 @@ impl NostrKey {
     /// recipient, and for the author.
     ///
     /// # Errors
-    /// `event` if the template is none, or names another author; `argument` for a wrong receiver;
-    /// `length` for a message that is too long; `random` if the source of randomness fails.
+    /// `event` if the template is none, or names another author; `argument` for a wrong receiver,
+    /// or for an expiration of 2^53 seconds after 1970 or later; `length` for a message that is too long; `random` if the source of randomness fails.
     pub fn wrap(
         &self,
         template: &str,
@@ -142,10 +144,13 @@ impl NostrKey {
 
 impl WrapOptions {
     fn wrapping(&self, random: &mut impl Random) -> Result<Wrapping, Error> {
+        let after = self.expires_after.unwrap_or_default();
+        let latest = self.now.saturating_add(after).saturating_add(MAX_DELAY);
+        if latest >= END_OF_TIME {
+            return Err(Error::argument("the expiration is 2^53 seconds after 1970 or later"));
+        }
         let mut layer = || {
-            let latest = |after| self.now.saturating_add(after).saturating_add(MAX_DELAY);
-            let expiration =
-                self.expires_after.map(|it| past_time(latest(it), random)).transpose()?;
+            let expiration = self.expires_after.map(|_| past_time(latest, random)).transpose()?;
             Ok(Layer { created_at: past_time(self.now, random)?, expiration })
         };
         let (seal, wrap) = (layer().map_err(no_random)?, layer().map_err(no_random)?);
