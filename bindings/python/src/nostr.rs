@@ -38,16 +38,16 @@ impl NostrKey {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (ncryptsec, passphrase, *, max_log_n = nostr::DEFAULT_MAX_LOG_N))]
-    fn unlock(py: Python<'_>, ncryptsec: &str, passphrase: &str, max_log_n: u8) -> PyResult<Self> {
-        let open = || nostr::NostrKey::unlock(ncryptsec, passphrase, max_log_n);
+    #[pyo3(signature = (ncryptsec, passphrase, *, max_log_n = nostr::DEFAULT_MAX_LOG_N.into()))]
+    fn unlock(py: Python<'_>, ncryptsec: &str, passphrase: &str, max_log_n: i64) -> PyResult<Self> {
+        let open = || nostr::NostrKey::unlock(ncryptsec, passphrase, cost(max_log_n));
         Ok(Self::new(unlocked(py, open)?))
     }
 
-    #[pyo3(signature = (passphrase, *, log_n = nostr::DEFAULT_LOG_N))]
-    fn lock(&self, py: Python<'_>, passphrase: &str, log_n: u8) -> PyResult<String> {
+    #[pyo3(signature = (passphrase, *, log_n = nostr::DEFAULT_LOG_N.into()))]
+    fn lock(&self, py: Python<'_>, passphrase: &str, log_n: i64) -> PyResult<String> {
         let key = self.key(py)?;
-        unlocked(py, || key.lock(passphrase, log_n, &mut OsRandom))
+        unlocked(py, || key.lock(passphrase, cost(log_n), &mut OsRandom))
     }
 
     #[getter]
@@ -95,8 +95,9 @@ impl NostrKey {
             None => None,
             Some(delta) => {
                 let seconds: f64 = delta.call_method0("total_seconds")?.extract()?;
-                if seconds < 0.0 {
-                    return Err(exception(py, &Error::argument("expires_after is negative")));
+                if seconds.is_nan() || seconds < 0.0 {
+                    let text = "expires_after is not a time of 0 seconds or more";
+                    return Err(exception(py, &Error::argument(text)));
                 }
                 Some(seconds as u64)
             }
@@ -278,6 +279,11 @@ fn json_of(event: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// JSON of the template of an event. Its time is the present, unless it has one.
+/// A cost that no type has room for is refused as the greatest one is.
+fn cost(log_n: i64) -> u8 {
+    u8::try_from(log_n).unwrap_or(u8::MAX)
+}
+
 fn template_of(template: &Bound<'_, PyAny>) -> PyResult<String> {
     if template.is_instance_of::<PyString>() {
         return template.extract();

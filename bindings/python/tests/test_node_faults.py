@@ -176,6 +176,30 @@ def test_a_silent_node_times_out(home: Path, is_async: bool) -> None:
         assert time.monotonic() - begin < 5
 
 
+def test_a_node_that_answers_byte_by_byte_times_out(home: Path, is_async: bool) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(home / "node.sock"))
+        listener.listen()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                try:
+                    for byte in VERSION[:-1]:
+                        connection.sendall(bytes([byte]))
+                        time.sleep(0.1)
+                except OSError:
+                    pass
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        caller = Caller(is_async, home, timeout=0.5)
+        begin = time.monotonic()
+        assert code(lambda: caller.call("status")) == "timed_out"
+        assert time.monotonic() - begin < 3
+        thread.join()
+
+
 def test_a_busy_node_says_so_though_it_reads_nothing(home: Path, is_async: bool) -> None:
     error = b'"error":{"code":-32000,"message":"busy","data":{"kind":"busy"}}'
     refusal = b'{"jsonrpc":"2.0","id":null,' + error + b"}\n"

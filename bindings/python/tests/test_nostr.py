@@ -11,7 +11,7 @@ from datetime import timedelta
 import endseal
 import nostr_sdk  # type: ignore[import-untyped]
 import pytest
-from endseal.nostr import NostrKey, RemoteSigner, public_key, verify_event
+from endseal.nostr import Answer, NostrKey, RemoteSigner, public_key, verify_event
 
 
 @pytest.fixture(scope="module")
@@ -280,3 +280,96 @@ def test_a_signer_accepts_an_invitation() -> None:
     assert client.receive(relay, json.dumps([])) is None and request.method == "get_public_key"
     for relays in ([], ["no URL"], ["ws://192.0.2.1"], [relay, "wss://a b"]):
         fails("argument", RemoteSigner.invite, app, relays)
+
+
+RELAY = "wss://relay.example"
+
+
+class Peers:
+    """A client of a remote signer, and the signer."""
+
+    def __init__(self) -> None:
+        self.signer, self.user, self.own = (NostrKey.generate() for _ in range(3))
+        uri = f"bunker://{self.signer.public_key}?relay={RELAY}&secret=a-secret"
+        self.client = RemoteSigner(uri, self.own)
+        self.client.connected(RELAY)
+        self.client.outgoing(RELAY)
+
+    def receive(self, **response: str) -> Answer | None:
+        [request] = [json.loads(it) for it in self.client.outgoing(RELAY)]
+        asked = json.loads(self.signer.decrypt(self.own.public_key, request[1]["content"]))
+        text = json.dumps({"id": asked["id"], **response})
+        content = self.signer.encrypt(self.own.public_key, text)
+        tags = [["p", self.own.public_key]]
+        event = self.signer.sign({"kind": 24133, "tags": tags, "content": content})
+        return self.client.receive(RELAY, json.dumps(["EVENT", "endseal", event]))
+
+    def answer(self, **response: str) -> Answer:
+        answer = self.receive(**response)
+        assert answer is not None
+        return answer
+
+
+def test_no_message_of_a_relay_raises_or_is_an_answer() -> None:
+    peers = Peers()
+    peers.client.connect()
+    assert len(peers.client.outgoing(RELAY)) == 1
+    for message in (
+        '["AUTH","\\ud800"]',
+        '["AUTH",{"a":1}]',
+        '["OK",null,true]',
+        '["OK",[],false,{"a":1}]',
+        '["OK","x",false,"\\ud800"]',
+        '["AUTH",' + "[" * 900 + "]" * 900 + "]",
+    ):
+        assert peers.client.receive(RELAY, message) is None
+        assert peers.client.outgoing(RELAY) == [], message
+    peers.own.close()
+    assert peers.client.receive(RELAY, '["AUTH","challenge"]') is None
+
+
+def test_a_signer_signs_with_the_key_of_its_user() -> None:
+    peers = Peers()
+    peers.client.get_public_key()
+    assert peers.answer(result=peers.user.public_key).result() == peers.user.public_key
+    template = {"kind": 1, "created_at": 5, "tags": [], "content": "hello"}
+    for key, code in ((peers.signer, "event"), (peers.user, None)):
+        peers.client.sign(template)
+        answer = peers.answer(result=json.dumps(key.sign(template)))
+        assert (answer.error.code if answer.error else None) == code
+    peers.client.get_public_key()
+    fails("event", peers.answer(result="no key").result)
+
+
+def test_pages_for_approval_are_safe() -> None:
+    for url, is_shown in (
+        ("https://ok.example/x", True),
+        ("http://127.0.0.1:80/", True),
+        ("http://plain.example", False),
+        ("https://user:pw@host.example", False),
+        ("https://[::1", False),
+    ):
+        peers = Peers()
+        peers.client.connect()
+        answer = peers.receive(result="auth_url", error=url)
+        assert (answer.auth_url if answer else None) == (url if is_shown else None)
+
+
+def test_a_relay_is_a_url_without_a_fragment(alice: NostrKey) -> None:
+    for relay in ("wss://a.example/#x", "wss://[::1", "wss://a\nwss://b"):
+        fails("argument", RemoteSigner.invite, alice, [relay], allow_insecure=True)
+
+
+def test_requests_and_answers_show_no_secrets() -> None:
+    peers = Peers()
+    assert "a-secret" not in repr(peers.client.connect())
+    assert "the result" not in repr(peers.answer(result="the result"))
+
+
+def test_arguments_beyond_their_limits_are_refused(alice: NostrKey, bob: NostrKey) -> None:
+    class NotATime(timedelta):
+        def total_seconds(self) -> float:
+            return float("nan")
+
+    fails("argument", alice.lock, "x", log_n=300)
+    fails("argument", alice.wrap, "x", [bob.public_key], expires_after=NotATime())

@@ -243,6 +243,7 @@ class _Connection:
 
     def __init__(self, path: str, timeout: float | None) -> None:
         self._path, self._timeout = path, timeout
+        self._until = None if timeout is None else time.monotonic() + timeout
         self._received = bytearray()
 
     async def __aenter__(self) -> _Connection:
@@ -251,7 +252,7 @@ class _Connection:
         try:
             self._socket.setblocking(False)
             try:
-                await _in_time(self._loop.sock_connect(self._socket, self._path), self._timeout)
+                await self._in_time(self._loop.sock_connect(self._socket, self._path))
             except OSError as error:
                 raise not_reached(error, self._path) from None
             with nothing_sent(self._path):
@@ -267,21 +268,22 @@ class _Connection:
     async def ask(self, line: bytes, id: int, timeout: float | None) -> Any:
         """Sends a request, and returns its result."""
         try:
-            await _in_time(self._loop.sock_sendall(self._socket, line), self._timeout)
+            await self._in_time(self._loop.sock_sendall(self._socket, line))
         except OSError:
             # The node has ended the connection. It may have said why.
             pass
         return result_of(await self.receive(timeout), id)
 
     async def receive(self, timeout: float | None) -> bytes:
-        """Receives a line; the time is that between two parts of it."""
+        """Receives a line, before the deadline of the connection unless `timeout` is `None`."""
         searched = 0
         while (end := self._received.find(b"\n", searched)) < 0:
             searched = len(self._received)
             if searched > MAX_LINE:
                 raise too_long()
             try:
-                part = await _in_time(self._loop.sock_recv(self._socket, PART), timeout)
+                receiving = self._loop.sock_recv(self._socket, PART)
+                part = await (receiving if timeout is None else self._in_time(receiving))
             except OSError:
                 raise connection_lost() from None
             if not part:
@@ -291,9 +293,10 @@ class _Connection:
         del self._received[: end + 1]
         return whole(line)
 
-
-async def _in_time(work: Awaitable[T], timeout: float | None) -> T:
-    try:
-        return await asyncio.wait_for(work, timeout)
-    except asyncio.TimeoutError:
-        raise timed_out(timeout or 0) from None
+    async def _in_time(self, work: Awaitable[T]) -> T:
+        """Waits until the one deadline of the connection at most."""
+        left = None if self._until is None else self._until - time.monotonic()
+        try:
+            return await asyncio.wait_for(work, left)
+        except asyncio.TimeoutError:
+            raise timed_out(self._timeout or 0) from None

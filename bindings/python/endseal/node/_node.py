@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from ._errors import NodeError
 from ._protocol import (
@@ -26,6 +26,7 @@ from ._protocol import (
     texts_of,
     timed_out,
     times_of,
+    too_long,
     whole,
 )
 from ._rows import (
@@ -44,6 +45,9 @@ from ._rows import (
     Unsent,
     Version,
 )
+
+# Bytes that are received at once.
+PART = 1 << 16
 
 
 class Node:
@@ -247,8 +251,9 @@ class _Connection:
 
     def __init__(self, path: str, timeout: float | None) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._lines: BinaryIO = self._socket.makefile("rb")
+        self._received = bytearray()
         self._timeout = timeout
+        self._until = None if timeout is None else time.monotonic() + timeout
         try:
             self._socket.settimeout(timeout)
             try:
@@ -270,14 +275,19 @@ class _Connection:
         self.close()
 
     def close(self) -> None:
-        # The socket stays open as long as one of both is.
-        self._lines.close()
         self._socket.close()
+
+    def _limit(self) -> None:
+        """The next call of the socket ends at the one deadline of the connection."""
+        left = None if self._until is None else self._until - time.monotonic()
+        if left is not None and left <= 0:
+            raise socket.timeout
+        self._socket.settimeout(left)
 
     def ask(self, line: bytes, id: int, timeout: float | None) -> Any:
         """Sends a request, and returns its result."""
-        self._socket.settimeout(self._timeout)
         try:
+            self._limit()
             self._socket.sendall(line)
         except socket.timeout:
             raise timed_out(self._timeout or 0) from None
@@ -287,12 +297,25 @@ class _Connection:
         return result_of(self.receive(timeout), id)
 
     def receive(self, timeout: float | None) -> bytes:
-        """Receives a line; the time is that between two parts of it."""
-        self._socket.settimeout(timeout)
-        try:
-            line = self._lines.readline(MAX_LINE + 1)
-        except socket.timeout:
-            raise timed_out(timeout or 0) from None
-        except OSError:
-            raise connection_lost() from None
+        """Receives a line, before the deadline of the connection unless `timeout` is `None`."""
+        searched = 0
+        while (end := self._received.find(b"\n", searched)) < 0:
+            searched = len(self._received)
+            if searched > MAX_LINE:
+                raise too_long()
+            try:
+                if timeout is None:
+                    self._socket.settimeout(None)
+                else:
+                    self._limit()
+                part = self._socket.recv(PART)
+            except socket.timeout:
+                raise timed_out(timeout or 0) from None
+            except OSError:
+                raise connection_lost() from None
+            if not part:
+                return whole(bytes(self._received))
+            self._received += part
+        line = bytes(self._received[: end + 1])
+        del self._received[: end + 1]
         return whole(line)

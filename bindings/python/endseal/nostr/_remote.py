@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Optional, cast
 from urllib.parse import urlsplit
 
@@ -36,7 +36,7 @@ class Request:
 
     id: str
     method: str
-    params: tuple[str, ...]
+    params: tuple[str, ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Answer:
     and wait for another answer, up to five minutes."""
 
     request: Request
-    text: Optional[str] = None
-    event: Optional[Event] = None
+    text: Optional[str] = field(default=None, repr=False)
+    event: Optional[Event] = field(default=None, repr=False)
     error: Optional[EndsealError] = None
-    auth_url: Optional[str] = None
+    auth_url: Optional[str] = field(default=None, repr=False)
 
     def result(self) -> str:
         """The text of the result. Raises the error that there is in its place."""
@@ -122,11 +122,13 @@ class RemoteSigner:
     ) -> None:
         self.signer = signer
         self.uri = None
-        accepted = [url for url in relays if allow_insecure or _is_private(url)][:_MAX_RELAYS]
+        accepted = [url for url in relays if _is_private(url) or allow_insecure][:_MAX_RELAYS]
         if not accepted:
             raise of("argument", "the relays of the signer are ws://, and allow_insecure is not set")
         self._key = key
         self._own = key.public_key
+        # Public key of the person, once the signer has answered `get_public_key`.
+        self._user: Optional[str] = None
         self._relays = {url: _Relay(url) for url in accepted}
         self._waiting: dict[str, _Waiting] = {}
 
@@ -174,6 +176,7 @@ class RemoteSigner:
         state = self._relays[relay]
         state.is_open = True
         state.logins = 0
+        state.login = None
         state.outgoing = []
         self._begin(state)
 
@@ -196,20 +199,20 @@ class RemoteSigner:
             parts = json.loads(message)
         except (ValueError, RecursionError):
             return None
-        if not isinstance(parts, list) or len(parts) < 2:
+        if not isinstance(parts, list) or len(parts) < 2 or not isinstance(parts[1], str):
             return None
         if parts[0] == "EVENT" and parts[1] == _SUBSCRIPTION and len(parts) > 2:
             return self._response(parts[2])
         if parts[0] == "AUTH":
-            self._log_in(state, str(parts[1]))
+            self._log_in(state, parts[1])
         elif parts[0] == "OK" and len(parts) > 2:
             if parts[1] == state.login:
                 state.login = None
                 if parts[2] is True:
                     self._begin(state)
             elif parts[2] is not True:
-                reason = str(parts[3]) if len(parts) > 3 else ""
-                return self._refused(state, str(parts[1]), reason)
+                reason = parts[3] if len(parts) > 3 and isinstance(parts[3], str) else ""
+                return self._refused(state, parts[1], reason)
         return None
 
     def _ask(
@@ -262,7 +265,10 @@ class RemoteSigner:
             return
         relay.logins += 1
         tags = [["relay", relay.url], ["challenge", challenge]]
-        event = self._key.sign({"kind": _LOGIN, "tags": tags})
+        try:
+            event = self._key.sign({"kind": _LOGIN, "tags": tags})
+        except (EndsealError, ValueError):
+            return
         relay.login = event["id"]
         relay.outgoing.append(json.dumps(["AUTH", event]))
 
@@ -290,14 +296,13 @@ class RemoteSigner:
         try:
             text = json.dumps(event, ensure_ascii=False)
             id_, kind, text = self._key._response(self.signer, text)
-        except (EndsealError, ValueError):
+        except (EndsealError, ValueError, RecursionError):
             return None
         waiting = self._waiting.get(id_)
         if waiting is None:
             return None
         if kind == "auth-url":
-            is_page = text.startswith(("https://", "http://")) and len(text) <= _MAX_PAGE
-            if waiting.has_page or not is_page or not all("!" <= it <= "~" for it in text):
+            if waiting.has_page or not _is_page(text):
                 return None
             waiting.has_page = True
             return Answer(waiting.request, auth_url=text)
@@ -307,18 +312,27 @@ class RemoteSigner:
                 return self._end(waiting, text="ack")
             return self._end(waiting, error=of("refused", _shown(text)))
         if waiting.template is None:
-            return self._end(waiting, text=text)
-        signed = _signed(text, waiting.template)
+            return self._result(waiting, text)
+        signed = _signed(text, waiting.template, self._user)
         if signed is None:
             return self._end(waiting, error=of("event", "the signer has signed another event"))
         return self._end(waiting, text=text, event=signed)
+
+    def _result(self, waiting: _Waiting, text: str) -> Answer:
+        if waiting.request.method == "get_public_key":
+            try:
+                self._user = text = public_key(text)
+            except (EndsealError, ValueError):
+                error = of("event", "the signer has answered with no public key")
+                return self._end(waiting, error=error)
+        return self._end(waiting, text=text)
 
     def _accept(self, event: Any) -> Optional[Answer]:
         """The signer is who knows the secret of the invitation."""
         try:
             text = json.dumps(event, ensure_ascii=False)
             self.signer = self._key._accepted(text, self._secret or "")
-        except (EndsealError, ValueError):
+        except (EndsealError, ValueError, RecursionError):
             return None
         return Answer(Request("", "connect", ()), text="ack")
 
@@ -327,14 +341,17 @@ class RemoteSigner:
         return Answer(waiting.request, **result)
 
 
-def _signed(text: str, template: Mapping[str, Any]) -> Optional[Event]:
-    """The event of a signer, if it is authentic and has all that the template has."""
+def _signed(text: str, template: Mapping[str, Any], user: Optional[str]) -> Optional[Event]:
+    """The event of a signer, if it is authentic, of the user if that one is known, and has all that
+    the template has."""
     try:
         event = json.loads(text)
         verify_event(text)
     except (EndsealError, ValueError, RecursionError):
         return None
     names = [name for name in template if name not in ("id", "sig")]
+    if user is not None and event["pubkey"] != user:
+        return None
     if any(event.get(name) != template[name] for name in names):
         return None
     return cast(Event, event)
@@ -342,12 +359,34 @@ def _signed(text: str, template: Mapping[str, Any]) -> Optional[Event]:
 
 def _is_private(url: str) -> bool:
     """True for relays whose traffic others cannot read: who communicates, and when."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise of("argument", "a relay is no URL") from None
+    # A URL is read without line feeds, and sent with them. WebSockets have no fragments.
+    if not all("!" <= it <= "~" and it != "#" for it in url):
+        raise of("argument", "a relay is no URL")
     host = parts.hostname or ""
+    return parts.scheme == "wss" or _is_loopback(host) or host.endswith(".onion")
+
+
+def _is_loopback(host: str) -> bool:
     numbers = host.split(".")
-    is_loopback = len(numbers) == 4 and numbers[0] == "127" and all(it.isdigit() for it in numbers)
-    is_local = host in ("localhost", "::1") or is_loopback
-    return parts.scheme == "wss" or is_local or host.endswith(".onion")
+    is_number = len(numbers) == 4 and numbers[0] == "127" and all(it.isdigit() for it in numbers)
+    return is_number or host in ("localhost", "::1")
+
+
+def _is_page(text: str) -> bool:
+    """True for a page that others cannot change on its way, and that hides no host behind a user."""
+    if len(text) > _MAX_PAGE or not all("!" <= it <= "~" and it != "\\" for it in text):
+        return False
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    host = parts.hostname or ""
+    is_safe = parts.scheme == "https" or parts.scheme == "http" and _is_loopback(host)
+    return is_safe and host != "" and "@" not in parts.netloc
 
 
 def _shown(text: str) -> str:
