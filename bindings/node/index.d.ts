@@ -12,6 +12,7 @@ export type Code =
   | 'passphrase'
   | 'random'
   | 'argument'
+  | 'stopped'
   // Those of endseal/roster.
   | 'form'
   | 'identity'
