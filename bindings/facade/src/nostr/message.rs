@@ -97,7 +97,8 @@ impl NostrKey {
     ///
     /// # Errors
     /// `event` if the template is none, or names another author; `argument` for a wrong receiver,
-    /// or for an expiration of 2^53 seconds after 1970 or later; `length` for a message that is too long; `random` if the source of randomness fails.
+    /// or for an expiration of 2^53 seconds after 1970 or later; `length` for a message that is too
+    /// long; `random` if the source of randomness fails.
     pub fn wrap(
         &self,
         template: &str,
