@@ -37,7 +37,7 @@ fn shell(line: &str, home: &str, scratch: &Scratch) -> Ran {
 fn serve(line: &str, scratch: &Scratch) -> Child {
     let mut command = Command::new(PROGRAM);
     command.args(line.split(' ').skip(1)).args(["--listen", "127.0.0.1:0"]);
-    command.current_dir(scratch.folder()).stdout(Stdio::piped());
+    command.current_dir(scratch.folder()).env("ENDSEAL_PASSPHRASE", PASS).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut first = String::new();
