@@ -38,19 +38,20 @@ class Endseal:
         with open(self.passphrase, "w") as file:
             os.chmod(self.passphrase, 0o600)
             file.write(PASSPHRASE + "\n")
-        key = self._run("nostr", "key", "new")
+        # In the clear: it takes no passphrase.
+        key = self._run("nostr", "key", "new", protected=False)
         self.user = key["public_key"]
         self.signer("init")
         self.signer("import", typed=key["secret"] + "\n")
         self.start()
 
-    def _words(self, words):
-        common = ["--home", self.home, "--passphrase-file", self.passphrase, "--json"]
-        return [self.program, *common, *words]
+    def _words(self, words, protected=True):
+        passphrase = ["--passphrase-file", self.passphrase] if protected else []
+        return [self.program, "--home", self.home, *passphrase, "--json", *words]
 
-    def _run(self, *words, typed="", expect=0):
+    def _run(self, *words, typed="", expect=0, protected=True):
         done = subprocess.run(
-            self._words(words),
+            self._words(words, protected),
             input=typed.encode(),
             capture_output=True,
             env=clean_environment(),

@@ -32,7 +32,7 @@ enum Command {
     ///
     /// Anyone who has the file, and its passphrase if it has one, can read every object. Keep a
     /// copy in another place than the objects. The ring has a passphrase if one is given, as by
-    /// --passphrase-file; a proxy needs it, too: passphrase_file in [keys] of its configuration.
+    /// --passphrase-file; a proxy needs it, too: keys.passphrase_file of its configuration.
     New {
         /// A file that does not exist yet
         file: PathBuf,
