@@ -102,7 +102,7 @@ fn proxy() -> SocketAddr {
         let keys = Ring::generate(1_700_000_000, &mut OsRandom).expect("random bytes");
         RingFile::at(&ring).create(&keys, Protection::None, &mut OsRandom).expect("a new file");
         let client = Client::new("CLIENT", SecretAccessKey::new(SECRET.to_owned()));
-        let keys = Keys::Ring { file: ring, passphrase_file: None };
+        let keys = Keys::ring(&ring);
         let config = Config::new(Backend::folder(&place.join("objects")), keys, vec![client]);
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("it is bound");
